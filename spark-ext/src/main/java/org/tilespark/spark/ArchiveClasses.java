@@ -35,7 +35,8 @@ public final class ArchiveClasses {
       job.files();
       job.sql();
       job.rows();
-      Py4JServer python = new Py4JServer(spark.sparkContext().getConf()); // what PySpark talks to
+      // The server that PySpark talks to.
+      Py4JServer python = new Py4JServer(spark.sparkContext().getConf());
       python.start();
       python.shutdown();
     }

@@ -22,14 +22,14 @@ import org.slf4j.LoggerFactory;
  * The build of tilespark that a process runs. Builds are equal if their classes are equal; the
  * jar's name and other content do not matter.
  *
- * @param file the name of the jar, or of the directory of classes
- * @param digest digest of the classes below {@code org.tilespark.spark}
+ * @param file name of the jar, or of the directory of classes
+ * @param digest digest of the content of the classes below {@code org.tilespark.spark}
  */
 record Build(String file, String digest) {
   private static final Logger LOG = LoggerFactory.getLogger(Build.class);
   private static final String CLASSES = "org/tilespark/spark/";
 
-  /** The build of this class; empty if its classes come from no file. */
+  /** The build to which this class belongs; empty if its classes come from no file. */
   static Optional<Build> running() {
     try {
       CodeSource source = Build.class.getProtectionDomain().getCodeSource();
@@ -104,14 +104,14 @@ record Build(String file, String digest) {
                 .formatted(executor, here.get(), ofDriver));
   }
 
-  /** The text for an unknown build. */
+  /** The text that the driver sends if its build is unknown. */
   static final String UNKNOWN = "unknown";
 
   private String suffix() {
     return " (classes " + digest + ")";
   }
 
-  /** {@code tilespark.jar (classes 0a1b2c3d)}. */
+  /** The build for messages: {@code tilespark.jar (classes 0a1b2c3d)}. */
   @Override
   public String toString() {
     return file + suffix();

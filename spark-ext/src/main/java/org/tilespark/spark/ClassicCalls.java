@@ -17,7 +17,7 @@ final class ClassicCalls {
   /**
    * The DataFrame over an operator's plan.
    *
-   * @param arguments arguments by parameter
+   * @param arguments arguments of the operator, by parameter
    */
   static Dataset<Row> call(
       TableFunctions operator,

@@ -23,7 +23,7 @@ final class ConnectCalls {
   /**
    * The result of an operator's SQL function.
    *
-   * @param arguments arguments by parameter, DataFrames first
+   * @param arguments arguments of the operator by parameter, DataFrames first
    */
   static Dataset<Row> call(
       TableFunctions operator, SparkSession session, Map<String, Object> arguments) {
@@ -46,8 +46,8 @@ final class ConnectCalls {
   }
 
   /**
-   * Only the options that differ from the defaults: a gram, for example, has no parameters for
-   * transposes.
+   * The options that differ from their defaults, and no others: a gram, for example, has no
+   * parameters for transposes.
    */
   private static Map<String, String> changed(TextOptions<?> options) {
     Map<String, String> texts = options.toMap();
@@ -56,7 +56,7 @@ final class ConnectCalls {
   }
 
   /**
-   * A value as SQL text; floating-point numbers as quoted text, since NaN and infinity have no
+   * A value as SQL text. Floating-point numbers become quoted text, since NaN and infinity have no
    * literal.
    */
   private static String literal(Object value) {

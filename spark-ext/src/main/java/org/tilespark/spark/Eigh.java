@@ -6,7 +6,7 @@ import org.apache.spark.sql.Row;
 /**
  * The eigenvalues and eigenvectors of {@link MatrixBlocks#eigh}, as matrix blocks.
  *
- * @param values K x 1, ascending
+ * @param values K x 1, the eigenvalues, ascending
  * @param vectors N x K, an eigenvector of norm 1 in each column
  */
 public record Eigh(Dataset<Row> values, Dataset<Row> vectors) {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.Row;
  * @param x N x P, the solutions
  * @param residuals P x 1, for each column of B the sum of the squares of B - A X; given for any
  *     rank
- * @param rank 1 x 1, number of singular values of A that do not count as zero
+ * @param rank 1 x 1, the number of singular values of A that do not count as zero
  * @param s min(M, N) x 1, the singular values of A, descending
  */
 public record Lstsq(Dataset<Row> x, Dataset<Row> residuals, Dataset<Row> rank, Dataset<Row> s) {

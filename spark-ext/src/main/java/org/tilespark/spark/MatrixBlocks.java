@@ -19,8 +19,10 @@ import org.tilespark.spark.validate.BlockValidator;
  * INT, values ARRAY<T> [, imag ARRAY<T>]}, one block per row, values row-major.
  *
  * <p>{@code row} and {@code col} are the place of the block's first element in the whole matrix, so
- * any tiling is legal. All operators are lazy. A defect of a block is reported when the query runs,
- * as an {@link IllegalArgumentException} that names the block.
+ * any tiling is legal. All other columns are called <em>further columns</em>. Operators that work
+ * block by block carry them through; for other operators they distinguish several matrices in one
+ * DataFrame, unless a method says otherwise. All operators are lazy. A defect of a block is
+ * reported when the query runs, as an {@link IllegalArgumentException} that names the block.
  *
  * <p>Every operator throws an {@link IllegalArgumentException} if a DataFrame has no blocks of the
  * types that it takes or an argument is null or empty, and an {@link IllegalStateException} if the
@@ -56,7 +58,7 @@ public final class MatrixBlocks {
    * spectrum. Further columns are carried through, and distinguish arrays of one size.
    *
    * @param df blocks of any type, real or complex
-   * @param slices as {@code "100:200, ::2"}
+   * @param slices slice of each axis, as {@code "100:200, ::2"}
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, the text is no slice, or
    *     no element is left along an axis
    */
@@ -74,7 +76,7 @@ public final class MatrixBlocks {
   /**
    * Reverses the order of elements along some axes; as {@link #slice} with {@code ::-1} for those.
    *
-   * @param axes letters or numbers, as {@code "row"} or {@code "0"}
+   * @param axes letters or numbers of the axes, as {@code "row"} or {@code "0"}
    */
   public static Dataset<Row> flip(Dataset<Row> df, String axes) {
     return OperatorCall.of(TableFunctions.MATRIX_FLIP, df, axes);
@@ -100,7 +102,7 @@ public final class MatrixBlocks {
    * extents, a small aggregate over the coordinate columns runs now. The result is not a spectrum,
    * even if an input is.
    *
-   * @param axis {@code "row"}, or its number
+   * @param axis name of the axis, as {@code "row"}, or its number
    * @param a blocks of any type, real or complex
    * @param b blocks of the same type, with the same further columns
    * @param more further matrices, as {@code b}
@@ -140,11 +142,11 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The product {@code op(A) op(B)}, where {@code op} is a transpose, a complex conjugate or both
-   * if the options say so. Any tiling of either side is legal. Further columns distinguish several
-   * matrices: both sides have the same further columns, and the products are computed matrix by
-   * matrix. All matrices of a side have one size. A side without further columns is one matrix,
-   * which is broadcast and multiplied with each of the other side.
+   * The product {@code C = op(A) op(B)}, where {@code op} is a transpose, a complex conjugate or
+   * both if the options say so. Any tiling of either side is legal. Further columns distinguish
+   * several matrices: both sides have the same further columns, and the products are computed
+   * matrix by matrix. All matrices of a side have one size. A side without further columns is one
+   * matrix, which is broadcast and multiplied with each of the other side.
    *
    * <p>Extents are taken from the column metadata; if it states none, a small aggregate over the
    * coordinate columns runs now. All else is lazy. Sums are computed in an order that depends on
@@ -182,7 +184,7 @@ public final class MatrixBlocks {
    *
    * @param df A, M x N blocks, real or complex
    * @param options without transposes and conjugates
-   * @return N x N
+   * @return N x N blocks
    */
   public static Dataset<Row> gram(Dataset<Row> df, MultiplyOptions options) {
     return OperatorCall.of(TableFunctions.MATRIX_GRAM, df, options);
@@ -500,7 +502,8 @@ public final class MatrixBlocks {
    *
    * @param df blocks of one real number type, in any tiling
    * @param column name of the column of arrays
-   * @throws IllegalArgumentException if {@code df} has no matrix blocks, or a column of that name
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, or already has a column of
+   *     that name
    */
   public static Dataset<Row> toRows(Dataset<Row> df, String column) {
     return OperatorCall.of(TableFunctions.MATRIX_TO_ROWS, df, column);
@@ -667,8 +670,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The least element; NaN if there is one. One row for each matrix: its further columns, then
-   * {@code value}.
+   * The least element; NaN if any element is NaN. One row for each matrix: its further columns,
+   * then {@code value}.
    *
    * @param df blocks of any type, real
    */
@@ -682,8 +685,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The greatest element; NaN if there is one. One row for each matrix: its further columns, then
-   * {@code value}.
+   * The greatest element; NaN if any element is NaN. One row for each matrix: its further columns,
+   * then {@code value}.
    *
    * @param df blocks of any type, real
    */
@@ -697,8 +700,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The greatest element minus the least; NaN if there is one. One row for each matrix: its further
-   * columns, then {@code value}.
+   * The greatest element minus the least; NaN if any element is NaN. One row for each matrix: its
+   * further columns, then {@code value}.
    *
    * @param df blocks of any type, real; differences of integers wrap
    */
@@ -861,7 +864,7 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The sum of the elements that are not NaN; 0 if there is none. One row for each matrix: its
+   * The sum of the elements that are not NaN; 0 if all are NaN. One row for each matrix: its
    * further columns, then {@code value}.
    *
    * @param df blocks of any type, real
@@ -876,7 +879,7 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The mean of the elements that are not NaN; NaN if there is none. One row for each matrix: its
+   * The mean of the elements that are not NaN; NaN if all are NaN. One row for each matrix: its
    * further columns, then {@code value}.
    *
    * @param df blocks of any type, real
@@ -891,8 +894,8 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The sum of the elements whose row is their column: one row for each matrix, its further
-   * columns, then {@code value}.
+   * The sum of the elements whose row number equals their column number: one row for each matrix,
+   * its further columns, then {@code value}.
    *
    * @param df blocks of any type, real or complex
    */
@@ -901,7 +904,7 @@ public final class MatrixBlocks {
   }
 
   /**
-   * The elements whose row is their column, as a matrix of one column.
+   * The elements whose row number equals their column number, as a matrix of one column.
    *
    * @param df blocks of any type, real or complex
    */
@@ -925,7 +928,7 @@ public final class MatrixBlocks {
    * of {@link #fromRows}, and there are at most 512 columns.
    *
    * @param df blocks of FLOAT or DOUBLE, real; M x N
-   * @return N x N
+   * @return N x N blocks
    */
   public static Dataset<Row> cov(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_COV, df);
@@ -946,7 +949,7 @@ public final class MatrixBlocks {
    * the matrix.
    *
    * @param df blocks of FLOAT or DOUBLE, real; M x N
-   * @return N x N
+   * @return N x N blocks
    */
   public static Dataset<Row> corrcoef(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_CORRCOEF, df);
@@ -958,7 +961,7 @@ public final class MatrixBlocks {
    * and with the factor's extents stated. {@link #svd} and similar methods call it.
    *
    * @param df a table with a column {@code factor}
-   * @param factor as {@code "u"}
+   * @param factor the factor's name, as {@code "u"}
    * @throws IllegalArgumentException if there is no factor of this name
    */
   public static Dataset<Row> factor(Dataset<Row> df, String factor) {
@@ -975,7 +978,7 @@ public final class MatrixBlocks {
    * one size.
    *
    * @param df N x N blocks of any type, real
-   * @return N x N, in one block
+   * @return N x N blocks, each matrix in one block
    * @throws IllegalArgumentException if the matrix is not square or too large; when the query runs,
    *     if it is not positive definite
    * @throws UnsupportedOperationException if the blocks are complex
@@ -1029,12 +1032,12 @@ public final class MatrixBlocks {
 
   /**
    * The {@code k} largest singular values and their vectors. If the shorter side is above 512 and
-   * {@code k} is less than a quarter of it, a randomized method finds them; its error is small if
-   * the singular values after the k-th are small relative to it. SQL's {@code matrix_svd} has
+   * {@code k + 10} is at most a quarter of it, a randomized method finds them; its error is small
+   * if the singular values after the k-th are small relative to it. SQL's {@code matrix_svd} has
    * options for this method. Otherwise as {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
-   * @param k at most the shorter side
+   * @param k number of singular values, 1 up to the shorter side
    */
   public static Svd svd(Dataset<Row> df, long k) {
     return Svd.of(OperatorCall.of(TableFunctions.MATRIX_SVD, df, k));
@@ -1060,7 +1063,7 @@ public final class MatrixBlocks {
    * Principal components of a matrix whose columns are variables. As {@link #cholesky} otherwise.
    *
    * @param df M x N blocks of any type, real, two rows or more
-   * @param k components, at most the shorter side
+   * @param k number of components, 1 up to the shorter side
    * @param whiten true for scores whose variances are 1
    * @param nan {@code "mean"} if NaN stands for the mean of its column, {@code "error"} if it is an
    *     error
@@ -1073,7 +1076,7 @@ public final class MatrixBlocks {
    * The singular values, descending. Otherwise as {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
-   * @return min(M, N) x 1
+   * @return min(M, N) x 1 blocks
    */
   public static Dataset<Row> svdvals(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_SVDVALS, df);
@@ -1091,7 +1094,7 @@ public final class MatrixBlocks {
    *
    * @param a N x N blocks of any type, real
    * @param b N x P blocks of any type, real
-   * @return N x P
+   * @return N x P blocks
    * @throws IllegalArgumentException if the two do not fit each other; when the query runs, if A is
    *     singular, or not positive definite if that is assumed
    */
@@ -1125,13 +1128,16 @@ public final class MatrixBlocks {
    * {@link #cholesky}.
    *
    * @param df M x N blocks of any type, real
-   * @return N x M
+   * @return N x M blocks
    */
   public static Dataset<Row> pinv(Dataset<Row> df) {
     return OperatorCall.of(TableFunctions.MATRIX_PINV, df);
   }
 
-  /** As {@link #pinv(Dataset)}, with the ratio of {@link #lstsq(Dataset, Dataset, double)}. */
+  /**
+   * As {@link #pinv(Dataset)}, with a limit {@code rcond} as in {@link #lstsq(Dataset, Dataset,
+   * double)}.
+   */
   public static Dataset<Row> pinv(Dataset<Row> df, double rcond) {
     return OperatorCall.of(TableFunctions.MATRIX_PINV, df, rcond);
   }
@@ -1159,9 +1165,9 @@ public final class MatrixBlocks {
   }
 
   /**
-   * As {@link #rank(Dataset)}, with another bound.
+   * As {@link #rank(Dataset)}, with another limit for singular values that count as zero.
    *
-   * @param tol singular values up to it count as zero
+   * @param tol limit up to which a singular value counts as zero
    */
   public static Dataset<Row> rank(Dataset<Row> df, double tol) {
     return OperatorCall.of(TableFunctions.MATRIX_RANK, df, tol);

@@ -69,7 +69,7 @@ public final class MllibMatrices {
    *
    * @param matrix a BlockMatrix, an IndexedRowMatrix or a CoordinateMatrix; if it does not know its
    *     extents, MLlib finds them now
-   * @throws IllegalArgumentException if it is none of these
+   * @throws IllegalArgumentException if {@code matrix} is of none of these classes
    */
   public static Dataset<Row> toBlocks(SparkSession spark, Object matrix, int rows, int cols) {
     return Given.of(spark, matrix).reblocked(rows, cols);
@@ -216,7 +216,7 @@ public final class MllibMatrices {
             + " CoordinateMatrix of spark.mllib");
   }
 
-  @SuppressWarnings("unchecked") // what MLlib's classes hold are objects
+  @SuppressWarnings("unchecked") // the values that MLlib's classes hold are objects
   private static JavaRDD<Object> parts(Object matrix, String name) {
     return ((RDD<Object>) call(matrix, name)).toJavaRDD();
   }
@@ -241,7 +241,10 @@ public final class MllibMatrices {
     return RowFactory.create(firstRow, firstCol, rows, cols, values);
   }
 
-  /** Checks a part's length: otherwise missing elements would become zero, as missing parts do. */
+  /**
+   * Checks the length of a part of a matrix: otherwise missing elements would become zero, as
+   * missing parts do.
+   */
   private static void requireLength(String part, String what, long found, long expected) {
     if (found != expected) {
       ErrorBoundary.BLOCKS.run(
@@ -288,7 +291,7 @@ public final class MllibMatrices {
         .orElse(new long[2]);
   }
 
-  /** Makes an object of a row. */
+  /** Makes one of MLlib's objects from a row. */
   private interface Maker {
     Object make(Row row, Constructor<?> constructor) throws ReflectiveOperationException;
   }
@@ -322,7 +325,7 @@ public final class MllibMatrices {
             ScalaInterop.function(part -> part), true, ScalaInterop.classTag((Class<Object>) type));
   }
 
-  /** The numbers of the last column. */
+  /** The numbers in the array that is the row's last column. */
   private static double[] doubles(Row row) {
     List<Double> values = row.getList(row.length() - 1);
     double[] numbers = new double[values.size()];

@@ -6,12 +6,13 @@ import org.apache.spark.sql.Row;
 /**
  * The factors of {@link MatrixBlocks#pca}, as matrix blocks.
  *
- * @param components K x N, orthonormal rows, the largest variance first; the largest element of
- *     each is positive
- * @param singularValues K x 1, of the centred matrix
- * @param explainedVariance K x 1, with the divisor M - 1
- * @param explainedVarianceRatio K x 1, of the variance of all columns
- * @param mean 1 x N
+ * @param components K x N, with orthonormal rows in the order of descending variance; the element
+ *     with the largest absolute value of each row is positive
+ * @param singularValues K x 1, the singular values of the centred matrix
+ * @param explainedVariance K x 1, the variance along each component, with the divisor M - 1
+ * @param explainedVarianceRatio K x 1, the ratio of each variance to the sum of the variances of
+ *     all columns
+ * @param mean 1 x N, the mean of each column
  * @param scores M x K, the centred matrix times the components
  */
 public record Pca(

@@ -50,7 +50,7 @@ import scala.collection.immutable.Seq;
 public final class PlanBlocks extends SparkStrategy {
   private final SparkContext context;
 
-  /** The strategy of one session. */
+  /** The strategy for one session. */
   public PlanBlocks(SparkSession session) {
     this.context = session.sparkContext();
   }
@@ -61,7 +61,7 @@ public final class PlanBlocks extends SparkStrategy {
     return node == null ? ScalaInterop.emptySeq() : ScalaInterop.<SparkPlan>seq(node);
   }
 
-  /** The physical node; null if the plan is not one of our nodes. */
+  /** The physical node of a plan; null if the plan is not one of our nodes. */
   private SparkPlan physical(LogicalPlan plan) {
     if (plan instanceof MultiplyBlocks product) {
       return new MultiplyNodes(context, product, this::planLater, this::pieces).plan();
@@ -128,8 +128,8 @@ public final class PlanBlocks extends SparkStrategy {
   }
 
   /**
-   * The stage that cuts blocks, together with the operators that produce them if one stage can run
-   * both.
+   * The stage that cuts blocks into pieces, together with the operators that produce the blocks if
+   * one stage can run both.
    */
   private SparkPlan pieces(CutBlocks cut) {
     return stage(BlockStage.endingIn(cut), cut.blocks(), cut.produced(), Optional.of(cut));
@@ -139,8 +139,8 @@ public final class PlanBlocks extends SparkStrategy {
    * A stage of programs on blocks.
    *
    * @param out positions of the block columns in {@code produced}
-   * @param produced the output without the keys of pieces
-   * @param cut cut of the results into pieces; empty if they stay blocks
+   * @param produced output columns of the stage without the keys of pieces
+   * @param cut cut of the resulting blocks into pieces; empty if they stay blocks
    */
   private SparkPlan stage(
       BlockStage stage, BlockSchema out, Seq<Attribute> produced, Optional<CutBlocks> cut) {

@@ -26,7 +26,7 @@ final class PluginSettings {
    * Adds our settings, and keeps those of the user. On an untested version of Spark, blocks use
    * Spark's own shuffle and cache: {@link SparkVersion#warnIfUntested} says so.
    *
-   * @param sparkVersion the version that runs
+   * @param sparkVersion version of the Spark that runs
    */
   static void add(SparkConf conf, String sparkVersion) {
     appendExtension(conf);
@@ -53,7 +53,8 @@ final class PluginSettings {
           "Blocks go through the shuffle of {}={}", SHUFFLE_MANAGER, conf.get(SHUFFLE_MANAGER));
     } else {
       conf.set(SHUFFLE_MANAGER, TileShuffleManager.class.getName());
-      conf.setIfMissing(CHECKSUM_ALGORITHM, "CRC32C"); // known where a file is written
+      // When a file is written, this checksum of its frames is known already.
+      conf.setIfMissing(CHECKSUM_ALGORITHM, "CRC32C");
     }
   }
 }

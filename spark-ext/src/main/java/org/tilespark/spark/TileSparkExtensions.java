@@ -40,7 +40,7 @@ public final class TileSparkExtensions
     SparkVersion.warnIfUntested();
     SessionSettings.declare();
     extensions.injectCheckRule(ScalaInterop.function(session -> new SessionSettings()));
-    // Analysis: known facts of arrays, and SQL functions.
+    // Rules of analysis, which keep known facts of arrays, and SQL functions.
     extensions.injectResolutionRule(ScalaInterop.function(session -> new ReconcileMetadata()));
     extensions.injectResolutionRule(ScalaInterop.function(session -> new CommonTables()));
     extensions.injectResolutionRule(ScalaInterop.function(session -> new InsertedSpectra.Merged()));
@@ -49,7 +49,7 @@ public final class TileSparkExtensions
       function.inject(extensions);
     }
     extensions.injectPlanNormalizationRule(ScalaInterop.function(session -> new PlanNearest()));
-    // Optimization: work removed before it starts.
+    // Rules of optimization, which remove work before it starts.
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyMultiply()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new WatchPlaces()));
@@ -65,7 +65,7 @@ public final class TileSparkExtensions
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ParquetBatches()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new HideCounts()));
     extensions.injectPreCBORule(ScalaInterop.function(ChooseFactorizers::new));
-    // Planning and execution.
+    // Rules of planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
     extensions.injectQueryStagePrepRule(
         ScalaInterop.function(session -> PlannedExchanges.ofEqualPlaces()));

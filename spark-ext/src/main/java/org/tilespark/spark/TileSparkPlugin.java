@@ -60,10 +60,13 @@ public final class TileSparkPlugin implements SparkPlugin {
     return new Executor();
   }
 
-  /** Key in the map from driver to executors: says that the driver shows their status. */
+  /**
+   * Key in the map that the driver sends to executors: its value says whether the driver shows
+   * their status.
+   */
   private static final String SHOWN = "status.shown";
 
-  /** Key in the same map: the driver's build. */
+  /** Key in the same map: its value is the driver's build. */
   private static final String BUILD = "build";
 
   /** Message for the driver's log: an executor ends because its build differs. */
@@ -76,7 +79,7 @@ public final class TileSparkPlugin implements SparkPlugin {
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
-      // Spark logs the trace and clients print it again: it is short.
+      // Spark logs the exception's trace and clients print it again, so it should be short.
       ErrorBoundary.CALLS.run(() -> TileSparkConf.check(TileSparkConf.settings(context.conf())));
       isLocal = context.isLocal();
       if (isLocal) {
@@ -84,7 +87,7 @@ public final class TileSparkPlugin implements SparkPlugin {
       }
       SparkVersion.warnIfUntested();
       PluginSettings.add(context.conf(), SparkVersion.running());
-      if (!isLocal) { // in local mode the executor part logs a line that says more
+      if (!isLocal) { // in local mode the executor's part logs a line that says more
         LOG.info(SessionLine.ofDriver(context.conf()));
       }
       reports = ExecutorReports.start();
@@ -158,15 +161,15 @@ public final class TileSparkPlugin implements SparkPlugin {
     public void shutdown() {
       BlockCacheSerializer.uninstall();
       ExecutorReports.stop();
-      ExecutorRuntime.stop(); // in local mode the executor part did not start completely
+      ExecutorRuntime.stop(); // if the executor's part did not start completely in local mode
     }
   }
 
   private static final class Executor implements ExecutorPlugin {
-    /** Long enough for a status update to be sent. */
+    /** Delay before an executor exits: long enough for a status update to be sent. */
     private static final long EXIT_DELAY_MILLIS = 1000;
 
-    /** Chains of causes may be circular. */
+    /** Most causes of a failure that are examined, since chains of causes may be circular. */
     private static final int MOST_CAUSES = 100;
 
     private final AtomicBoolean exiting = new AtomicBoolean();
@@ -198,8 +201,8 @@ public final class TileSparkPlugin implements SparkPlugin {
     }
 
     /**
-     * Sends the executor's status to the driver, if that is shown, and receives the resources to
-     * release.
+     * Sends the executor's status to the driver, if the driver shows it, and receives the resources
+     * to release.
      */
     private static void talk(PluginContext plugin, Object status, boolean shown, boolean isLocal)
         throws Exception {
@@ -220,8 +223,9 @@ public final class TileSparkPlugin implements SparkPlugin {
           .ifPresent(
               why -> {
                 try {
-                  Object ignored = plugin.ask(new Refusal(why)); // waits, since this process ends
-                } catch (Exception e) { // the interface declares it
+                  // Waits for the answer, since this process ends.
+                  Object ignored = plugin.ask(new Refusal(why));
+                } catch (Exception e) { // ask declares the exception
                   LOG.warn("Could not tell the driver", e);
                 }
                 throw new IllegalStateException(why);
@@ -241,7 +245,7 @@ public final class TileSparkPlugin implements SparkPlugin {
                 runtime.usableDevices().thing().orElse(0),
                 runtime.deviceDescription(),
                 runtime.deviceBytes()));
-      } catch (Exception e) { // send declares it; a report is worth no executor
+      } catch (Exception e) { // send declares it; a failed report is no reason to end the executor
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);
       }
     }
@@ -255,7 +259,7 @@ public final class TileSparkPlugin implements SparkPlugin {
       if (exiting.get()) {
         try {
           TimeUnit.MILLISECONDS.sleep(10 * EXIT_DELAY_MILLIS);
-        } catch (InterruptedException e) { // the task is killed, which is as well
+        } catch (InterruptedException e) { // the task is killed, which ends the wait as well
           Thread.currentThread().interrupt();
         }
       }

@@ -15,7 +15,7 @@ import org.tilespark.spark.options.Missing;
  * ny INT, nz INT, values ARRAY<T> [, imag ARRAY<T>]}, one block per row, values row-major with z
  * contiguous.
  *
- * <p>Laziness, errors and set-up are as for {@link MatrixBlocks}.
+ * <p>Further columns, laziness, errors and set-up are as for {@link MatrixBlocks}.
  */
 public final class VolumeBlocks {
   private VolumeBlocks() {}
@@ -159,7 +159,7 @@ public final class VolumeBlocks {
    * As {@link #pencils(Dataset, String)}, in pencils of a given cross-section.
    *
    * @param first elements of a pencil along the first of the other axes, 1 or more
-   * @param second along the second of them
+   * @param second elements of a pencil along the second of the other axes, 1 or more
    */
   public static Dataset<Row> pencils(Dataset<Row> df, String axis, int first, int second) {
     return pencils(df, axis, first, second, Missing.ERROR);
@@ -174,7 +174,7 @@ public final class VolumeBlocks {
   /**
    * As {@link MatrixBlocks#slice}, of a volume.
    *
-   * @param slices as {@code "0:64, ..., ::2"}
+   * @param slices slice of each axis, as {@code "0:64, ..., ::2"}
    */
   public static Dataset<Row> slice(Dataset<Row> df, String slices) {
     return OperatorCall.of(TableFunctions.VOLUME_SLICE, df, slices);
@@ -190,7 +190,7 @@ public final class VolumeBlocks {
   /**
    * Reverses the order of elements along some axes; as {@link #slice} with {@code ::-1} for those.
    *
-   * @param axes letters or numbers, as {@code "xz"} or {@code "0,2"}
+   * @param axes letters or numbers of the axes, as {@code "xz"} or {@code "0,2"}
    */
   public static Dataset<Row> flip(Dataset<Row> df, String axes) {
     return OperatorCall.of(TableFunctions.VOLUME_FLIP, df, axes);
@@ -204,7 +204,7 @@ public final class VolumeBlocks {
   /**
    * As {@link MatrixBlocks#concat}, of volumes.
    *
-   * @param axis {@code "x"}, or its number
+   * @param axis name of the axis, as {@code "x"}, or its number
    */
   @SafeVarargs
   public static Dataset<Row> concat(
@@ -262,7 +262,7 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_IFFT, df, options);
   }
 
-  /** As {@link MatrixBlocks#scale}, of a volume. A spectrum stays one. */
+  /** As {@link MatrixBlocks#scale}, of a volume. A spectrum stays a spectrum. */
   public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
     return OperatorCall.of(TableFunctions.VOLUME_SCALE, df, alpha);
   }
@@ -343,7 +343,7 @@ public final class VolumeBlocks {
    *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, real or complex, with the same further columns
-   * @return blocks with the first one's metadata, complex if one of the two is
+   * @return blocks with the metadata of {@code a}, complex if one of the two volumes is complex
    * @throws IllegalArgumentException if the two do not fit each other; the message says what was
    *     found
    */
@@ -357,7 +357,8 @@ public final class VolumeBlocks {
    * axis has its own frequencies.
    *
    * @param df a result of {@link #fft}
-   * @param cutoff 0 or more, in cycles per unit of the spacing
+   * @param cutoff greatest absolute value of a frequency that is kept, 0 or more, in cycles per
+   *     unit of the spacing
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
    *     or says that an axis was transformed twice
    */
@@ -370,8 +371,9 @@ public final class VolumeBlocks {
    * as {@link #lowPass}.
    *
    * @param df a result of {@link #fft}
-   * @param low the least frequency that is kept, 0 or more, in cycles per unit of the spacing
-   * @param high the greatest, {@code low} or more
+   * @param low least absolute value of a frequency that is kept, 0 or more, in cycles per unit of
+   *     the spacing
+   * @param high greatest absolute value of a frequency that is kept, {@code low} or more
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
    *     or says that an axis was transformed twice
    */
@@ -404,7 +406,7 @@ public final class VolumeBlocks {
    * @param df a result of {@link #fft} or {@link #powerSpectrum}
    * @param width width of a ring; ring i takes the frequencies nearest to i times the width
    * @return further columns of {@code df}, then {@code frequency DOUBLE, power DOUBLE, count
-   *     BIGINT}, one row for each ring that is not empty
+   *     BIGINT}, one row for each ring that holds an element
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
    *     or says that an axis was transformed twice, or the width is not above 0
    */

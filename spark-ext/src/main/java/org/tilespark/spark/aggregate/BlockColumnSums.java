@@ -13,7 +13,8 @@ import scala.collection.immutable.Seq;
 /**
  * The sums of one block's columns, as the bytes of {@link ColumnSums#serialize}, which {@link
  * ColumnMeans} adds up. They are computed in a projection below the aggregate, since an aggregate
- * of many groups sorts its input, and sums are far smaller than blocks. Children: the block.
+ * of many groups sorts its input, and sums are far smaller than blocks. The children are the
+ * block's columns.
  */
 public final class BlockColumnSums extends BlockExpression {
   private final BlockArguments arguments;
@@ -24,7 +25,7 @@ public final class BlockColumnSums extends BlockExpression {
    * PointwisePlans}.
    *
    * @param plane the summed plane: 0 for {@code values}, 1 for {@code imag}
-   * @param children the block
+   * @param children the block's columns
    */
   public BlockColumnSums(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(children);

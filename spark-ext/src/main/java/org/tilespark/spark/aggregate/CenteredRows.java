@@ -10,15 +10,15 @@ import org.tilespark.layout.ElementType;
  */
 abstract class CenteredRows {
   /**
-   * Rows in the small array, and rows of FLOAT that are summed in FLOAT before their sum is added
-   * in double.
+   * Number of rows in the small array; also the number of rows of FLOAT whose differences are
+   * summed in FLOAT before that sum is added in double.
    */
   private static final int SOME = 16;
 
   private final int cols;
   private final long rowBytes;
-  private final HostMemory some; // (SOME, cols), of the array of the subclass
-  final double[] sums; // (cols)
+  private final HostMemory some; // view of the subclass's small array, (SOME, cols)
+  final double[] sums; // sum of each column's differences
 
   private CenteredRows(int cols, Object array) {
     this.cols = cols;
@@ -27,19 +27,22 @@ abstract class CenteredRows {
     this.sums = new double[cols];
   }
 
-  /** Makes one for rows of {@code cols} elements. */
+  /** Makes an object for rows of {@code cols} elements. */
   static CenteredRows of(ElementType type, int cols) {
     return type == ElementType.FLOAT32 ? new Floats(cols) : new Doubles(cols);
   }
 
   /**
-   * Starts with new rows and zero sums.
+   * Starts with other rows: sets the shift, and the sums to zero.
    *
-   * @param shift one number for each column; it is rounded to the elements' type in place
+   * @param shift number to subtract from each column; it is rounded to the elements' type in place
    */
   abstract void begin(double[] shift);
 
-  /** Subtracts the shift from the first {@code elements} of the small array. */
+  /**
+   * Subtracts the shift from the first {@code elements} elements of the small array, and adds the
+   * differences to the sums.
+   */
   abstract void subtract(int elements);
 
   /** Sums of each column's differences; borrowed until the next {@link #begin}. */
@@ -48,8 +51,8 @@ abstract class CenteredRows {
   /**
    * Subtracts the shift from rows.
    *
-   * @param from dense rows
-   * @param to target of as many bytes; may be {@code from}
+   * @param from memory of dense rows
+   * @param to memory of as many bytes for the results; may be {@code from}
    */
   void move(HostMemory from, HostMemory to) {
     for (long at = 0; at < from.bytes(); at += some.bytes()) {
@@ -63,8 +66,8 @@ abstract class CenteredRows {
   private static final class Floats extends CenteredRows {
     private final float[] left;
     private final float[] shifts;
-    private final float[] partial; // (SOME, cols)
-    private int summed; // terms of each partial sum
+    private final float[] partial; // partial sums of differences, (SOME, cols)
+    private int summed; // differences in each partial sum
 
     private Floats(int cols) {
       this(new float[SOME * cols]);
@@ -117,7 +120,7 @@ abstract class CenteredRows {
   private static final class Doubles extends CenteredRows {
     private final double[] left;
     private final double[] shifts;
-    private final double[] partial; // (SOME, cols)
+    private final double[] partial; // partial sums of differences, (SOME, cols)
 
     private Doubles(int cols) {
       this(new double[SOME * cols]);

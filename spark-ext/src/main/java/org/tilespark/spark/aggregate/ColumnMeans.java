@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
  * columns, and 32 for each block. The child is a {@link BlockColumnSums}.
  */
 public final class ColumnMeans extends BlockAggregate<ColumnSums> {
-  /** The type of one range: its place, the means, and their rounding errors. */
+  /** The type of one range of columns: its first column, the means, and their rounding errors. */
   public static final StructType RANGE =
       new StructType()
           .add("col", DataTypes.LongType, false)
@@ -31,7 +31,7 @@ public final class ColumnMeans extends BlockAggregate<ColumnSums> {
    * A constructor for Catalyst and {@link org.tilespark.spark.pointwise.PointwisePlans
    * PointwisePlans}.
    *
-   * @param children the sums of a block
+   * @param children the bytes of a block's sums, as {@link BlockColumnSums} gives them
    */
   public ColumnMeans(
       BlockArguments arguments,

@@ -29,7 +29,7 @@ import org.tilespark.spark.rows.BlockArguments.Block;
  * as in Neumaier's summation), so the order of the blocks changes a mean by less than one rounding.
  */
 final class ColumnSums {
-  /** Columns of a block. */
+  /** The columns of the matrix that a block has. */
   private record Range(long col, int cols) {
     long end() {
       return col + cols;
@@ -37,14 +37,15 @@ final class ColumnSums {
   }
 
   /**
-   * The exact sums are near {@code sum + error}; {@code error} is meaningless if sum is not finite.
+   * Sums of columns. The exact ones are near {@code sum + error}; {@code error} is meaningless if
+   * sum is not finite.
    */
   private record Sums(double[] sum, double[] error) {
     Sums(int cols) {
       this(new double[cols], new double[cols]);
     }
 
-    /** Adds {@code count} numbers to the columns from {@code col} on. */
+    /** Adds {@code count} numbers to the sums of the columns from {@code col} on. */
     void add(double[] values, int from, int col, int count) {
       for (int i = 0; i < count; i++) {
         double a = sum[col + i];
@@ -68,7 +69,7 @@ final class ColumnSums {
       new TreeMap<>(Comparator.comparingLong(Range::col).thenComparingInt(Range::cols));
   private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
 
-  /** Adds one array of a block. */
+  /** Adds one plane of a block: its values, or their imaginary parts. */
   void add(Block block, int plane, ElementType type) {
     boxes.add(block.box());
     int cols = block.size().get(1);
@@ -101,10 +102,10 @@ final class ColumnSums {
   }
 
   /**
-   * The means of the columns of each range that some block has, in order: structs of col, cols,
-   * means, and each mean's rounding error.
+   * The means of the columns of each range that some block has, in the order of the ranges: structs
+   * of col, cols, means, and each mean's rounding error.
    *
-   * @param known known extents of the matrix
+   * @param known arguments of the operator, with the extents of the matrix if they are known
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
   ArrayData means(BlockArguments known) {

@@ -16,8 +16,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The covariances or correlations of a matrix's columns, as the values of a square block, in one
- * pass over blocks that have all columns. A task sends 4 bytes times the square of the columns. The
- * children are the block.
+ * pass over blocks that have all columns. A task sends 4 bytes times the square of the number of
+ * columns. The children are the block's columns.
  */
 public final class Covariances extends BlockAggregate<Scatter> {
   private final BlockArguments arguments;
@@ -26,9 +26,9 @@ public final class Covariances extends BlockAggregate<Scatter> {
   private final Backend backend;
 
   /**
-   * The rows of the matrix.
+   * The rows of the matrix, as its blocks have them.
    *
-   * @param cols columns of the matrix
+   * @param cols number of columns of the matrix
    * @param arePlaced false if the blocks have no places and together are the whole matrix
    */
   public record Rows(int cols, boolean arePlaced) implements Serializable {}
@@ -39,8 +39,8 @@ public final class Covariances extends BlockAggregate<Scatter> {
    *
    * @param ddof number that is subtracted from the count of rows before the division by it; empty
    *     for correlations
-   * @param backend backend that multiplies columns
-   * @param children the block
+   * @param backend backend that computes the products of columns
+   * @param children the block's columns
    */
   public Covariances(
       BlockArguments arguments,

@@ -29,11 +29,11 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**
- * Computed facts of each array, where further columns distinguish arrays.
+ * Facts that were computed of each array, where further columns distinguish arrays.
  *
  * @param plan plan with a row of facts for each array
  * @param further columns of the plan that distinguish the arrays
- * @param facts other columns of the plan
+ * @param facts columns of the plan that hold the facts
  */
 public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute> facts) {
   /** One row for each array: its further columns, then the result of {@code aggregate}. */
@@ -74,7 +74,7 @@ public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute
    * Joins {@code left} with the facts of each row's array, which are broadcast.
    *
    * @param partners columns of {@code left} that correspond to the further columns
-   * @param also further condition on the rows
+   * @param also further condition of the join
    */
   public Join joinedTo(
       LogicalPlan left, List<Attribute> partners, JoinType type, Optional<Expression> also) {

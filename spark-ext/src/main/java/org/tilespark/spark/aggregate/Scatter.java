@@ -29,7 +29,10 @@ import sun.misc.Unsafe;
 final class Scatter {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** Sums of squares of FLOAT between these limits did not overflow or underflow. */
+  /**
+   * Sums of squares in FLOAT between this limit and {@link #MOST_SQUARE} neither overflowed nor
+   * underflowed.
+   */
   private static final float LEAST_SQUARE = 1e-20f;
 
   private static final float MOST_SQUARE = 1e30f;
@@ -40,17 +43,19 @@ final class Scatter {
   private final TaskGrams grams;
   private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
   private final double[] means;
-  private final double[] products; // (cols, cols) from the diagonal on, row by row
-  private long rows; // of which these are the means and products
-  private CenteredRows centered; // null before the first row
-  // The chunk (rows, cols) in the memory of the product; null before its first row
+  // Scatter of each pair of columns, from the diagonal on, row by row.
+  private final double[] products;
+  private long rows; // number of rows that the means and products are computed from
+  // Subtracts the shift while it copies rows to the chunk; null before the first row.
+  private CenteredRows centered;
+  // The rows of the chunk, (rows, cols), in memory of the multiplier; null before its first row.
   private HostMemory chunk;
-  private int most; // rows of a full chunk
-  private int pending; // rows in the chunk
-  private double[] shift; // the shift that was subtracted from the chunk's rows; null if none was
+  private int most; // number of rows of a full chunk
+  private int pending; // number of rows in the chunk
+  private double[] shift; // numbers subtracted from the chunk's columns; null if not known yet
 
   /**
-   * @param backend backend that multiplies columns
+   * @param backend backend that computes the products of columns
    */
   Scatter(ElementType type, Covariances.Rows matrix, Backend backend) {
     this.type = type;
@@ -99,7 +104,10 @@ final class Scatter {
     }
   }
 
-  /** Begins a chunk. For the first chunk, means are known only when all of its rows are there. */
+  /**
+   * Begins a chunk. For the first chunk, the numbers to subtract are known only when all of its
+   * rows are there.
+   */
   private void begin() {
     most = grams.rows(cols);
     chunk = grams.begin(most, cols, type);
@@ -115,7 +123,7 @@ final class Scatter {
 
   // ---- chunks
 
-  /** Joins the rows of the chunk with those before. */
+  /** Adds the rows of the chunk to the means and products of the rows before. */
   private void fold() {
     if (pending == 0) {
       return;
@@ -153,8 +161,9 @@ final class Scatter {
   }
 
   /**
-   * The means of the first chunk's rows. From later chunks the means of all earlier rows are
-   * subtracted; the scatter about these is at most twice the scatter about the means of all rows.
+   * The means of the first chunk's rows, which are subtracted from this chunk. From later chunks
+   * the means of all earlier rows are subtracted. The scatter about these means is at most twice
+   * the scatter about the means of all rows.
    */
   private double[] ownMeans(HostMemory values) {
     // The first row is the reference, so that equal numbers give exactly zero.
@@ -180,7 +189,7 @@ final class Scatter {
     return shift;
   }
 
-  /** The sums of the columns' differences; NaN for columns with numbers that are not finite. */
+  /** The sum of each column's differences; NaN for columns with numbers that are not finite. */
   private double[] finiteSums(HostMemory values, double[] sums) {
     double[] row = new double[cols];
     float[] room = new float[cols];
@@ -191,7 +200,7 @@ final class Scatter {
       areAll &= isFinite[j];
       sums[j] = isFinite[j] ? sums[j] : 0;
     }
-    for (int i = 0; i < pending && !areAll; i++) { // perhaps FLOAT is too small for a sum
+    for (int i = 0; i < pending && !areAll; i++) { // the sums may only be too large for FLOAT
       ArrayValues.read(values, type, i * cols, row, room, cols);
       for (int j = 0; j < cols; j++) {
         sums[j] += isFinite[j] ? 0 : row[j];
@@ -206,9 +215,9 @@ final class Scatter {
   /**
    * Divides the chunk's columns whose squares FLOAT cannot hold by powers of two.
    *
-   * @param squares squares of the chunk's columns
-   * @param scales gets the powers for the columns that are scaled
-   * @return false if no column is scaled
+   * @param squares sums of squares of the chunk's columns
+   * @param scales gets the powers of two, for the columns that are divided
+   * @return false if no column is divided
    */
   private boolean scale(HostMemory values, HostMemory squares, double[] scales) {
     boolean isScaled = false;
@@ -261,7 +270,7 @@ final class Scatter {
 
   // ---- results
 
-  /** Adds other rows. */
+  /** Adds the rows of another object. */
   Scatter merge(Scatter other) {
     fold();
     other.fold();
@@ -302,7 +311,9 @@ final class Scatter {
         });
   }
 
-  /** Completes the sums, checks that the blocks cover the matrix, and returns the count of rows. */
+  /**
+   * Adds the last chunk, checks that the blocks cover the matrix, and returns the count of rows.
+   */
   private long checked(BlockArguments known) {
     fold();
     if (!isPlaced) {
@@ -328,7 +339,7 @@ final class Scatter {
     }
   }
 
-  /** Computes an element of a result from two columns and their sum of products. */
+  /** Computes an element of a result from the numbers of two columns and their sum of products. */
   private interface Element {
     double of(int i, int j, double product);
   }
@@ -364,7 +375,7 @@ final class Scatter {
     return buffer.array();
   }
 
-  /** Takes what {@link #serialize} wrote, in place of nothing. */
+  /** Takes the bytes of {@link #serialize} into this object, which has no rows yet. */
   Scatter deserialize(byte[] bytes) {
     ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
     boxes.takeFrom(buffer);

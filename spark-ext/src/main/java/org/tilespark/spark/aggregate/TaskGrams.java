@@ -22,17 +22,20 @@ import org.tilespark.spark.runtime.TaskRun;
  * for each product, after its matrix was written.
  */
 final class TaskGrams {
-  /** Most elements of a matrix for the CPU: 1 MiB of FLOAT, which stays in its caches. */
+  /**
+   * Most elements of a matrix that is multiplied on the CPU: 1 MiB of FLOAT, which stays in its
+   * caches.
+   */
   private static final int ELEMENTS = 1 << 18;
 
   /**
-   * Most elements of a matrix for a device; more than for the CPU, since each product has launches,
-   * copies and waits.
+   * Most elements of a matrix that is multiplied on a device; more than for the CPU, since each
+   * product has launches, copies and waits.
    */
   private static final int DEVICE_ELEMENTS = 1 << 20;
 
   private final Backend backend;
-  private TaskRun run; // null before the first matrix
+  private TaskRun run; // the task's use of a device; null before the first matrix
   private PanelMultiplier multiplier;
   private MultiplyProblem begun;
 
@@ -40,21 +43,21 @@ final class TaskGrams {
     this.backend = backend;
   }
 
-  /** The most rows that any machine's matrices have. */
+  /** The most rows of {@code cols} elements that a matrix should have on any machine. */
   static int mostRows(int cols) {
     return Math.max(1, DEVICE_ELEMENTS / cols);
   }
 
-  /** Rows that the matrices of this task should have. */
+  /** The number of rows of {@code cols} elements that a matrix should have in this task. */
   int rows(int cols) {
     open();
     return Math.max(1, (run.gpu().isPresent() ? DEVICE_ELEMENTS : ELEMENTS) / cols);
   }
 
   /**
-   * Begins a matrix.
+   * Begins a matrix, to whose memory the caller writes rows.
    *
-   * @param rows most rows
+   * @param rows most rows that the caller will write
    * @return memory for the rows, (rows, cols); valid until the next matrix
    */
   HostMemory begin(int rows, int cols, ElementType type) {
@@ -69,7 +72,7 @@ final class TaskGrams {
    * The product of the transpose of the matrix that was begun and that matrix, (cols, cols); its
    * elements below the diagonal are undefined; valid until the next matrix.
    *
-   * @param rows count of rows that were written
+   * @param rows number of rows that were written
    */
   HostMemory of(int rows) {
     MultiplyProblem gram =

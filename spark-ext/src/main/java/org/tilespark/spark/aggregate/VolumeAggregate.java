@@ -22,11 +22,11 @@ import scala.collection.immutable.Seq;
  * @param <B> type of the aggregation buffer
  */
 public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends BlockAggregate<B> {
-  /** The aggregation buffer, with the place of each block. */
+  /** The aggregation buffer: numbers of the subclass, and the place of each block. */
   public abstract static class Kept {
     final BoxList boxes = new BoxList(BlockKind.VOLUME.rank());
 
-    /** Bytes that {@link #putInto} writes. */
+    /** Number of bytes that {@link #putInto} writes. */
     public abstract int bytes();
 
     public abstract void putInto(ByteBuffer buffer);
@@ -58,18 +58,18 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
   /**
    * Adds a line of a block.
    *
-   * @param x place of the line in the volume; likewise y
-   * @param z place of its first element
+   * @param x place of the line in the volume along x; likewise {@code y}
+   * @param z place of the line's first element along z
    * @param re real parts, of which the first {@code count} are the line's; both arrays may be
    *     overwritten
    * @param im imaginary parts, zero in real blocks
    */
   public abstract void add(B buffer, long x, long y, long z, double[] re, double[] im, int count);
 
-  /** Adds what was kept of other blocks. */
+  /** Adds the buffer of other blocks to {@code buffer}. */
   public abstract void add(B buffer, B others);
 
-  /** The result of all blocks. */
+  /** The result, from the buffer of all blocks. */
   public abstract Object result(B buffer);
 
   @Override

@@ -19,27 +19,33 @@ import org.tilespark.spark.error.Require;
  * <p>Immutable; keys of others in the column metadata are kept.
  */
 public final class ArrayMetadata {
-  /** The text for unknown extents. */
+  /** The text in place of extents that are unknown. */
   public static final String UNKNOWN = "unknown";
 
-  /** The value of {@link #SPECTRUM} for rows from different transforms, or partly from none. */
+  /**
+   * The value of {@link #SPECTRUM} for rows that come from different transforms, or of which some
+   * come from no transform.
+   */
   public static final String MIXED = "mixed";
 
-  /** Extents of the whole array, {@code "10000,784"}. */
+  /** The key of the extents of the whole array, {@code "10000,784"}. */
   public static final String EXTENTS = "tilespark.extents";
 
-  /** Elements per axis of a full block, {@code "2048,784"}. */
+  /** The key of the shape of a full block: elements per axis, {@code "2048,784"}. */
   public static final String BLOCK_SHAPE = "tilespark.blockShape";
 
-  /** The original axis of each axis: {@code "xy"}, {@code "yx"}, {@code "yzx"}. */
+  /**
+   * The key of the letters that the axes had in the original array: {@code "xy"}, {@code "yx"},
+   * {@code "yzx"}.
+   */
   public static final String AXES = "tilespark.axes";
 
-  /** The file's own element type as numpy writes it: {@code "|u1"}, {@code "<c8"}. */
+  /** The key of the file's own element type as numpy writes it: {@code "|u1"}, {@code "<c8"}. */
   public static final String FILE_TYPE = "tilespark.fileType";
 
   /**
-   * The parameters of the transforms that computed these values, for an inverse; see {@link
-   * org.tilespark.spark.fourier.Spectrum}.
+   * The key of the parameters of the transforms that computed these values, for an inverse; see
+   * {@link org.tilespark.spark.fourier.Spectrum}.
    */
   public static final String SPECTRUM = "tilespark.spectrum";
 
@@ -47,13 +53,14 @@ public final class ArrayMetadata {
   public static final String BOOL = "|b1";
 
   /**
-   * The overlap of blocks with their neighbours, see {@link Halo}; on the values' and the places'
-   * columns.
+   * The key of the overlap of blocks with their neighbours, see {@link Halo}; it is in the metadata
+   * of the values' column and of the places' columns.
    */
   public static final String HALO = "tilespark.halo";
 
   /**
-   * The axis along which each block covers the whole array: {@code "1"} for blocks of whole rows.
+   * The key of the axis along which each block covers the whole array: {@code "1"} for blocks of
+   * whole rows.
    */
   public static final String WHOLE = "tilespark.whole";
 
@@ -70,13 +77,13 @@ public final class ArrayMetadata {
     this.metadata = metadata;
   }
 
-  /** The view of a column's metadata. */
+  /** A Spark column's metadata as an object of this class. */
   public static ArrayMetadata of(Metadata metadata) {
     Require.given(metadata, "ArrayMetadata.of", "metadata");
     return new ArrayMetadata(metadata);
   }
 
-  /** Metadata that says nothing. */
+  /** Metadata that states no facts and has no other keys. */
   public static ArrayMetadata empty() {
     return new ArrayMetadata(Metadata.empty());
   }
@@ -87,7 +94,7 @@ public final class ArrayMetadata {
     return KEYS.stream().allMatch(key -> value(key).equals(that.value(key)));
   }
 
-  /** True if this states no facts of an array; it may hold other keys. */
+  /** True if this states no facts of an array; it may have other keys. */
   boolean saysNothing() {
     return KEYS.stream().noneMatch(metadata::contains);
   }
@@ -111,7 +118,7 @@ public final class ArrayMetadata {
    * they disagree, the extents are {@link #UNKNOWN}, a spectrum and a halo are {@link #MIXED}, and
    * other facts are left out.
    *
-   * @param all metadata of each place, at least one; other keys are those of the first
+   * @param all metadata of each place, of at least one; the result has the first one's other keys
    */
   public static ArrayMetadata agreed(List<ArrayMetadata> all) {
     Require.given(all, "ArrayMetadata.agreed", "all");
@@ -134,7 +141,7 @@ public final class ArrayMetadata {
     return new ArrayMetadata(agreed.build());
   }
 
-  /** The Spark metadata that this is a view of. */
+  /** The Spark metadata that this object reads. */
   public Metadata toMetadata() {
     return metadata;
   }
@@ -142,7 +149,7 @@ public final class ArrayMetadata {
   /**
    * Extents of the whole array, if stated.
    *
-   * @param rank count of axes expected
+   * @param rank expected count of axes
    * @throws IllegalArgumentException if the stated text is no shape of this rank; the message names
    *     the key
    */
@@ -150,13 +157,13 @@ public final class ArrayMetadata {
     return shape(EXTENTS, rank);
   }
 
-  /** Elements per axis of a full block, if stated; errors as {@link #extents}. */
+  /** Elements per axis of a full block, if stated; throws as {@link #extents}. */
   public Optional<Shape> blockShape(int rank) {
     return shape(BLOCK_SHAPE, rank);
   }
 
   /**
-   * The original axis of each axis, as letters, if stated.
+   * The letters that the axes had in the original array, in the current order, if stated.
    *
    * @throws IllegalArgumentException if a letter stands twice
    */
@@ -175,7 +182,7 @@ public final class ArrayMetadata {
     return text(FILE_TYPE);
   }
 
-  /** The transforms that made these values, if stated. */
+  /** The text of the transforms that made these values, if stated. */
   public Optional<String> spectrum() {
     return text(SPECTRUM);
   }
@@ -197,18 +204,18 @@ public final class ArrayMetadata {
     return new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(key).build());
   }
 
-  /** How blocks overlap, if stated; {@link Halo} reads it. */
+  /** The text of the blocks' overlap, which {@link Halo} reads, if stated. */
   Optional<String> halo() {
     return text(HALO);
   }
 
-  /** This metadata with the given halo, or without one. */
+  /** This metadata with the given halo; without a halo if that is empty. */
   public ArrayMetadata withHalo(Optional<Halo> halo) {
     Require.given(halo, "ArrayMetadata.withHalo", "halo");
     return halo.isPresent() ? with(HALO, halo.get().text()) : without(HALO);
   }
 
-  /** This metadata with other transforms, or without any. */
+  /** This metadata with the text of other transforms; without transforms if that is empty. */
   public ArrayMetadata withSpectrum(Optional<String> spectrum) {
     Require.given(spectrum, "ArrayMetadata.withSpectrum", "spectrum");
     return spectrum.isPresent() ? with(SPECTRUM, spectrum.get()) : without(SPECTRUM);
@@ -273,7 +280,7 @@ public final class ArrayMetadata {
    * This metadata for computed numbers: a stated file type, which may no longer be able to hold
    * them, is replaced by their own type.
    *
-   * @param isComplex true for complex numbers with parts of a floating-point type
+   * @param isComplex true for complex numbers, whose parts are of a floating-point type
    */
   public ArrayMetadata ofComputed(ElementType type, boolean isComplex) {
     Require.given(type, "ArrayMetadata.ofComputed", "type");
@@ -307,7 +314,7 @@ public final class ArrayMetadata {
     return new ArrayMetadata(readable.build());
   }
 
-  /** The metadata after the axes were reordered by {@code permutation}. */
+  /** The metadata after the axes of the array were reordered by {@code permutation}. */
   public ArrayMetadata permuted(Permutation permutation) {
     Require.given(permutation, "ArrayMetadata.permuted", "permutation");
     int rank = permutation.rank();
@@ -337,7 +344,7 @@ public final class ArrayMetadata {
     return out;
   }
 
-  /** The metadata after a reshape, without axes and transforms. */
+  /** The metadata after a reshape of the array, without axis letters and transforms. */
   public ArrayMetadata reshaped(Shape extents, Shape blockShape) {
     Require.given(extents, "ArrayMetadata.reshaped", "extents");
     Require.given(blockShape, "ArrayMetadata.reshaped", "blockShape");

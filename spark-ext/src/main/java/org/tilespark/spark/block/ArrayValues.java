@@ -12,7 +12,7 @@ public final class ArrayValues {
 
   private ArrayValues() {}
 
-  /** Index of the first null, or -1; looks at 64 elements at a time where it can. */
+  /** Index of the array's first null, or -1; looks at 64 elements at a time where it can. */
   public static long firstNull(ArrayData array) {
     int count = array.numElements();
     if (array instanceof UnsafeArrayData unsafe) {
@@ -37,7 +37,7 @@ public final class ArrayValues {
   /**
    * The numbers of an array without nulls: in place if they are contiguous, otherwise a copy.
    *
-   * @return a range that is valid as long as the array
+   * @return memory of the numbers that is valid as long as the array
    */
   public static HostMemory memory(ArrayData array, ElementType type) {
     if (array instanceof UnsafeArrayData unsafe) {
@@ -60,10 +60,10 @@ public final class ArrayValues {
   }
 
   /**
-   * Sets every element.
+   * Sets each element to {@code value}.
    *
-   * @param values elements of {@code type}
-   * @param value value that integers hold exactly
+   * @param values memory of elements of {@code type}
+   * @param value number that {@code type} holds exactly if it is an integer type
    */
   public static void fill(HostMemory values, ElementType type, double value) {
     Object one =
@@ -77,26 +77,35 @@ public final class ArrayValues {
         };
     long done = Math.min(type.bytes(), values.bytes());
     HostMemory.ofArray(one).slice(0, done).copyTo(values);
-    while (done < values.bytes()) { // twice as many each time
+    while (done < values.bytes()) { // copies twice as many elements each time
       long more = Math.min(done, values.bytes() - done);
       values.slice(0, more).copyTo(values.slice(done, more));
       done += more;
     }
   }
 
-  /** Copies the elements from {@code start} on to the beginning of {@code values}. */
+  /**
+   * Copies {@code length} FLOAT elements from index {@code start} on to the beginning of {@code
+   * values}.
+   */
   public static void read(HostMemory from, int start, float[] values, int length) {
     from.slice((long) start * Float.BYTES, (long) length * Float.BYTES)
         .copyTo(HostMemory.ofArray(values));
   }
 
-  /** Reads DOUBLE values. */
+  /**
+   * Copies {@code length} DOUBLE elements from index {@code start} on to the beginning of {@code
+   * values}.
+   */
   public static void read(HostMemory from, int start, double[] values, int length) {
     from.slice((long) start * Double.BYTES, (long) length * Double.BYTES)
         .copyTo(HostMemory.ofArray(values));
   }
 
-  /** Reads FLOAT or DOUBLE values as DOUBLE; {@code floats} is a buffer for FLOAT values. */
+  /**
+   * Copies FLOAT or DOUBLE elements as DOUBLE to the beginning of {@code values}; {@code floats} is
+   * a buffer for FLOAT elements.
+   */
   public static void read(
       HostMemory from, ElementType type, int start, double[] values, float[] floats, int length) {
     if (type == ElementType.FLOAT64) {

@@ -22,10 +22,10 @@ public final class BlockEnd extends BlockExpression {
   }
 
   /**
-   * The end.
+   * The expression of a block's end along an axis.
    *
-   * @param offset BIGINT
-   * @param size INT
+   * @param offset the block's offset along the axis, BIGINT
+   * @param size the block's size along the axis, INT
    */
   public static BlockEnd of(Expression offset, Expression size) {
     return new BlockEnd(ScalaInterop.<Expression>seq(offset, size));

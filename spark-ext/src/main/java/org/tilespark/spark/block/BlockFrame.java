@@ -21,15 +21,15 @@ import org.tilespark.spark.catalyst.WithoutValues;
 /**
  * An operand of an operator: a plan of blocks, with the ordinals of its block columns.
  *
- * @param operator name of the operator that reads it, for messages
- * @param columns the output of the plan
+ * @param operator name of the operator that reads the plan, for messages
+ * @param columns the output columns of the plan
  */
 public record BlockFrame(
     String operator, LogicalPlan plan, List<Attribute> columns, BlockSchema blocks) {
   /**
    * The blocks of a plan.
    *
-   * @throws IllegalArgumentException if it has no blocks of this kind, or blocks with a halo
+   * @throws IllegalArgumentException if the plan has no blocks of this kind, or blocks with a halo
    */
   public static BlockFrame of(LogicalPlan plan, BlockKind kind, String operator) {
     BlockFrame frame = maybeHaloed(plan, kind, operator);
@@ -41,7 +41,7 @@ public record BlockFrame(
    * The blocks of a plan, which may have a halo, for operators that process each block separately
    * and keep its place.
    *
-   * @throws IllegalArgumentException if it has no blocks of this kind
+   * @throws IllegalArgumentException if the plan has no blocks of this kind
    */
   public static BlockFrame maybeHaloed(LogicalPlan plan, BlockKind kind, String operator) {
     BlockSchema blocks = BlockSchema.find(plan.schema(), kind, operator);
@@ -51,7 +51,7 @@ public record BlockFrame(
   /**
    * The blocks of a plan, for operators that combine blocks.
    *
-   * @param which the operand, as {@code ", first volume"}, for messages
+   * @param which the operand's name, as {@code ", first volume"}, for messages
    * @throws IllegalArgumentException if the plan is streaming, has no blocks of this kind, or has
    *     further columns that cannot distinguish arrays
    */
@@ -66,7 +66,7 @@ public record BlockFrame(
   /**
    * The input with new column metadata on its values, which states the extents of the whole array.
    *
-   * @param extents extents of the kind's rank; empty to keep the stated ones
+   * @param extents extents to state, of the kind's rank; empty to keep the stated ones
    * @throws IllegalArgumentException if the input has no blocks of this kind
    */
   public static LogicalPlan withExtents(
@@ -78,7 +78,7 @@ public record BlockFrame(
     return frame.stating(frame.metadata().stating(extents.get())).plan();
   }
 
-  /** These blocks with other metadata on the values. */
+  /** These blocks with other metadata on the values' column. */
   public BlockFrame stating(ArrayMetadata metadata) {
     Attribute values = values();
     List<NamedExpression> list = new ArrayList<>(columns);
@@ -90,8 +90,8 @@ public record BlockFrame(
   }
 
   /**
-   * The column at {@code position} for newly made blocks: it has a fresh id, and block columns are
-   * not nullable.
+   * A copy of the column at {@code position} for newly made blocks: it has a fresh id, and block
+   * columns are not nullable.
    */
   public Attribute produce(int position) {
     Attribute fresh = columns.get(position).newInstance();
@@ -105,7 +105,7 @@ public record BlockFrame(
   /**
    * Checks the type of the values.
    *
-   * @throws IllegalArgumentException if it is neither FLOAT nor DOUBLE
+   * @throws IllegalArgumentException if the type is neither FLOAT nor DOUBLE
    */
   public BlockFrame requireNumbers() {
     ElementType type = blocks.elementType();
@@ -133,7 +133,7 @@ public record BlockFrame(
     return columns.get(blocks.sizes().get(axis));
   }
 
-  /** The block's own columns, in their usual order. */
+  /** The columns of a block itself, in their usual order. */
   public List<Attribute> block() {
     return blocks.blockColumns().stream().map(columns::get).toList();
   }
@@ -150,7 +150,7 @@ public record BlockFrame(
     return WithoutValues.of(asDataset.apply(plan), read);
   }
 
-  /** The columns that are none of the block's own. */
+  /** The further columns: all that are not the block's own. */
   public List<Attribute> further() {
     return blocks.further(columns);
   }

@@ -36,7 +36,7 @@ public enum BlockKind {
     this.sizes = sizes;
   }
 
-  /** Count of axes: 2 or 3. */
+  /** Count of axes of the array: 2 or 3. */
   public int rank() {
     return offsets.size();
   }
@@ -54,7 +54,7 @@ public enum BlockKind {
   /**
    * The axis of a name or number.
    *
-   * @param what the parameter, for messages: {@code "volume_slabs: axis"}
+   * @param what name of the parameter, for messages: {@code "volume_slabs: axis"}
    * @param text the name of the axis' offset column, in any case, or its number: {@code "y"},
    *     {@code "1"}; {@code "-1"} is the last axis
    * @throws IllegalArgumentException if there is no axis of this name
@@ -74,9 +74,9 @@ public enum BlockKind {
   /**
    * The order of all axes that a text names.
    *
-   * @param what the parameter, for messages: {@code "volume_permute: axes"}
-   * @param text as for {@link #axes}
-   * @throws IllegalArgumentException if it does not name each axis once
+   * @param what name of the parameter, for messages: {@code "volume_permute: axes"}
+   * @param text names or numbers of the axes, as for {@link #axes}
+   * @throws IllegalArgumentException if the text does not name each axis once
    */
   public Permutation permutation(String what, String text) {
     return axes(text)
@@ -104,7 +104,7 @@ public enum BlockKind {
   /**
    * The axes that a text names, as {@link #axes(String)}.
    *
-   * @param what the parameter, for messages: {@code "volume_flip: axes"}
+   * @param what name of the parameter, for messages: {@code "volume_flip: axes"}
    * @throws IllegalArgumentException if the text names an unknown axis, an axis twice, or no axis
    */
   public List<Integer> someAxes(String what, String text) {
@@ -117,17 +117,19 @@ public enum BlockKind {
                         .formatted(what, text, String.join(", ", offsets))));
   }
 
-  /** {@code "matrix"} or {@code "volume"}, for messages. */
+  /** The kind's name for messages: {@code "matrix"} or {@code "volume"}. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** The schema users read in messages. */
+  /** The columns of blocks of this kind, as messages list them. */
   public String columnsText() {
     return boxText() + "values ARRAY<T> [, imag ARRAY<T>]";
   }
 
-  /** The columns of blocks whose elements are in the column {@link #DATA}. */
+  /**
+   * The columns of blocks whose elements are in the column {@link #DATA}, as messages list them.
+   */
   public String packedColumnsText() {
     return boxText() + "data BINARY";
   }
@@ -140,7 +142,7 @@ public enum BlockKind {
   /**
    * The name of a block in all messages about bad data: {@code block at row 4096, col 0}.
    *
-   * @param offset place of its first element, {@link #rank()} numbers
+   * @param offset place of the block's first element, {@link #rank()} numbers
    */
   public String describe(long[] offset) {
     StringBuilder text = new StringBuilder("block at ");

@@ -30,7 +30,7 @@ import scala.Option;
  * @param planes ordinals of the value columns: of {@code values}, and then of {@code imag} for
  *     complex blocks
  * @param elementType type of the values
- * @param halo the overlap of blocks with their neighbours, if there is one
+ * @param halo the overlap of blocks with their neighbours, if they overlap
  */
 public record BlockSchema(
     BlockKind kind,
@@ -40,7 +40,7 @@ public record BlockSchema(
     ElementType elementType,
     Option<Halo> halo)
     implements java.io.Serializable {
-  /** Columns of blocks that do not overlap. */
+  /** The schema of blocks that do not overlap. */
   public BlockSchema(
       BlockKind kind,
       List<Integer> offsets,
@@ -105,7 +105,7 @@ public record BlockSchema(
         ElementType.INT8);
   }
 
-  /** Block columns that stand first, in their usual order. */
+  /** The schema of rows that begin with the block's columns, in their usual order. */
   public static BlockSchema canonical(BlockKind kind, boolean isComplex, ElementType type) {
     int rank = kind.rank();
     return new BlockSchema(
@@ -116,7 +116,7 @@ public record BlockSchema(
         type);
   }
 
-  /** These columns for blocks with a halo. */
+  /** This schema for blocks with a halo. */
   public BlockSchema withHalo(Halo other) {
     return new BlockSchema(kind, offsets, sizes, planes, elementType, Option.apply(other));
   }
@@ -142,12 +142,12 @@ public record BlockSchema(
     }
   }
 
-  /** These columns with values of another type. */
+  /** This schema with values of another type. */
   public BlockSchema withElementType(ElementType type) {
     return new BlockSchema(kind, offsets, sizes, planes, type, halo);
   }
 
-  /** These columns without {@code imag}. */
+  /** This schema without {@code imag}. */
   public BlockSchema real() {
     return new BlockSchema(kind, offsets, sizes, List.of(values()), elementType, halo);
   }
@@ -171,7 +171,7 @@ public record BlockSchema(
     return planes.size() == 2;
   }
 
-  /** Ordinal of {@code values}. */
+  /** Ordinal of the column {@code values}. */
   public int values() {
     return planes.get(0);
   }
@@ -190,9 +190,9 @@ public record BlockSchema(
   }
 
   /**
-   * The elements of {@code columns} that belong to further columns.
+   * The elements of a list that stand for further columns.
    *
-   * @param columns one for each column of the rows
+   * @param columns list with one element for each column of the rows
    */
   public <T> List<T> further(List<T> columns) {
     List<Integer> own = blockColumns();
@@ -202,7 +202,7 @@ public record BlockSchema(
         .toList();
   }
 
-  /** These columns at other ordinals. */
+  /** These columns at other ordinals, which {@code ordinal} gives for the ordinals here. */
   public BlockSchema mapped(IntUnaryOperator ordinal) {
     return new BlockSchema(
         kind,
@@ -272,7 +272,7 @@ public record BlockSchema(
     return index;
   }
 
-  /** Advice for rows without any column of a block. */
+  /** Advice for rows that have none of a block's columns. */
   private static String rows(StructType schema) {
     boolean isTable =
         Arrays.stream(BlockKind.values())

@@ -27,7 +27,7 @@ public final class BlockStatistics {
 
   private BlockStatistics() {}
 
-  /** Blocks as a node reads them. */
+  /** Blocks that a node reads: their plan, and facts known of them. */
   public record Input(LogicalPlan plan, BlockSchema blocks, Optional<Shape> extents) {
     private RowBytes row() {
       return new RowBytes(
@@ -47,10 +47,10 @@ public final class BlockStatistics {
   /**
    * Statistics of a node that gives blocks.
    *
-   * @param output all of its columns
+   * @param output all columns of the node
    * @param blocks ordinals of the block columns in {@code output}; their metadata states the
    *     extents and the shape of blocks, if they are known
-   * @param input plan of the input, from which the number of arrays is estimated, and all facts
+   * @param input blocks of the input, from which the number of arrays is estimated, and all facts
    *     that the metadata lacks
    * @param combines true if the node combines blocks: then further columns distinguish arrays, and
    *     without them there is one array. If false, each row becomes one row
@@ -85,7 +85,7 @@ public final class BlockStatistics {
     return statistics(size, columns);
   }
 
-  /** Statistics of a node that combines blocks and keeps their columns. */
+  /** Statistics of a node that combines blocks and gives blocks with the same columns. */
   public static Statistics ofBlocks(Seq<Attribute> output, BlockKind kind, LogicalPlan child) {
     List<Attribute> columns = ScalaInterop.list(output);
     BlockSchema blocks = blocks(columns, kind);
@@ -101,10 +101,10 @@ public final class BlockStatistics {
   }
 
   /**
-   * Statistics of marks.
+   * Statistics of mark rows, which state where blocks end.
    *
    * @param marks number of marks for each array
-   * @param columns columns of a row
+   * @param columns number of columns of a row
    * @param arrays plan with one row for each array
    */
   public static Statistics ofMarks(long marks, int columns, LogicalPlan arrays) {

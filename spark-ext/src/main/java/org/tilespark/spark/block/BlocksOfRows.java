@@ -8,15 +8,15 @@ import scala.collection.immutable.Seq;
 
 /** A logical node that makes one matrix from the rows of a table, in their order. */
 public interface BlocksOfRows {
-  /** The columns of the blocks: their places and sizes first. */
+  /** The columns of the blocks, of which places and sizes are the first. */
   Seq<Attribute> produced();
 
   /** The shape of a full block, which is whole along the columns. */
   Shape blockShape();
 
   /**
-   * A plan of the rows without their columns, for counting; empty if some rows do not become rows
-   * of the matrix.
+   * A plan of the table's rows without their columns, for counting; empty if some of them do not
+   * become rows of the matrix.
    */
   Optional<LogicalPlan> rows();
 }

@@ -18,9 +18,9 @@ public final class BoxCopy {
   /**
    * A block in memory.
    *
-   * @param values row-major
-   * @param low place of its first element in the array
-   * @param size its extents
+   * @param values the block's elements, row-major
+   * @param low place of the block's first element in the array
+   * @param size the block's extents
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Block(HostMemory values, long[] low, long[] size) {}
@@ -34,7 +34,7 @@ public final class BoxCopy {
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Origin(long[] low, int[] step) {
-    /** Elements of one array, at their own places. */
+    /** An origin in the same array: each element is copied from its own place. */
     static Origin same(long[] low) {
       int[] step = new int[low.length];
       Arrays.fill(step, 1);
@@ -43,8 +43,8 @@ public final class BoxCopy {
   }
 
   /**
-   * Copies the box from {@code low} to {@code high}, in elements of the whole array; both blocks
-   * hold it.
+   * Copies the box from {@code low} to {@code high}, places in the whole array; both blocks hold
+   * the box.
    *
    * @param width bytes of an element
    */
@@ -53,15 +53,16 @@ public final class BoxCopy {
   }
 
   /**
-   * Copies to the box from {@code low} to {@code high}, in elements of the target's array.
+   * Copies elements to the box from {@code low} to {@code high}, places in the target's array.
    *
-   * @param origin origin in the source's block
+   * @param origin places of the box's elements in the source's array
    * @param width bytes of an element
    */
   public static void copy(
       Block source, Origin origin, Block target, long[] low, long[] high, int width) {
     int rank = low.length;
-    // Bytes between neighbours along each axis, and of the first element.
+    // Distance in bytes between neighbours along each axis; then the place in bytes of the first
+    // element.
     long[] sourceStride = new long[rank];
     long[] targetStride = new long[rank];
     long from = 0;
@@ -83,8 +84,8 @@ public final class BoxCopy {
       outer--;
       run *= high[outer] - low[outer];
     }
-    long before = 0; // bytes from the first run's start back to the lowest run's start
-    long last = 0; // and on to the highest one's
+    long before = 0; // bytes from the first run's start back to the start of the lowest run
+    long last = 0; // bytes from the first run's start on to the start of the highest run
     long lastTarget = 0;
     for (int axis = 0; axis < outer; axis++) {
       long span = (high[axis] - low[axis] - 1) * sourceStride[axis];

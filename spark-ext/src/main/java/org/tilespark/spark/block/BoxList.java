@@ -11,7 +11,7 @@ import org.tilespark.spark.options.Missing;
  */
 public final class BoxList {
   private final int rank;
-  private final int length; // numbers of a box
+  private final int length; // count of numbers of a box
   private long[] boxes = new long[0]; // (count, 2, rank): offsets, then sizes
   private int count;
 
@@ -40,14 +40,17 @@ public final class BoxList {
     System.arraycopy(box, 0, boxes, at, length);
   }
 
-  /** Adds what another list holds. */
+  /** Adds the boxes of another list. */
   public void add(BoxList others) {
     int more = others.count;
     int at = room(more);
     System.arraycopy(others.boxes, 0, boxes, at, length * more);
   }
 
-  /** Counts that many boxes more; their place. */
+  /**
+   * Makes room for {@code more} further boxes, counts them, and returns the index of their first
+   * number.
+   */
   private int room(int more) {
     int at = length * count;
     int needed = Math.multiplyExact(length, Math.addExact(count, more));
@@ -64,7 +67,7 @@ public final class BoxList {
     return Arrays.copyOf(boxes, length * count);
   }
 
-  /** The end of the array along each axis, as far as these blocks reach. */
+  /** The end along each axis of the box that reaches farthest. */
   public long[] reached() {
     long[] extents = new long[rank];
     for (int box = 0; box < length * count; box += length) {
@@ -80,7 +83,7 @@ public final class BoxList {
    * Checks that each element of the array is in one block.
    *
    * @param mayHaveHoles true if elements may be in no block
-   * @throws IllegalArgumentException that names the first defect's place
+   * @throws IllegalArgumentException that names the place of the first defect
    */
   public void check(long[] extents, BlockKind kind, boolean mayHaveHoles, String operator) {
     String advice = " (" + Missing.HELP + "); " + StaleMetadata.HELP;
@@ -90,19 +93,19 @@ public final class BoxList {
     }
   }
 
-  /** Bytes that {@link #putInto} writes. */
+  /** Number of bytes that {@link #putInto} writes. */
   public long bytes() {
     return Integer.BYTES + (long) Long.BYTES * length * count;
   }
 
-  /** Writes it for {@link #takeFrom}. */
+  /** Writes the boxes for {@link #takeFrom}. */
   public void putInto(ByteBuffer buffer) {
     buffer.putInt(count);
     buffer.asLongBuffer().put(boxes, 0, length * count);
     buffer.position(buffer.position() + Long.BYTES * length * count);
   }
 
-  /** Adds what {@link #putInto} wrote. */
+  /** Adds the boxes that {@link #putInto} wrote. */
   public void takeFrom(ByteBuffer buffer) {
     int more = buffer.getInt();
     int at = room(more);
@@ -111,7 +114,7 @@ public final class BoxList {
   }
 
   /**
-   * Checks that each element of the array from {@code low} on is in one box.
+   * Checks that each element of the part of an array that begins at {@code low} is in one box.
    *
    * @param mayHaveHoles true if elements in no box count as zeros
    * @throws IllegalArgumentException that names the first element in no box or in two

@@ -11,7 +11,9 @@ import java.util.Optional;
  * occur, about a second for a million boxes. Callers share no state.
  */
 public final class Coverage {
-  /** Receives holes and overlaps; places are in elements of the array, one number per axis. */
+  /**
+   * Receives holes and overlaps. Places are counted in elements of the array, one number per axis.
+   */
   public interface Findings {
     /**
      * No box holds the elements from {@code low} to before {@code high}.
@@ -23,17 +25,17 @@ public final class Coverage {
     /**
      * Two boxes hold an element. A pair is reported at least once, perhaps more often.
      *
-     * @param first number of one box
-     * @param second number of the other box
+     * @param first index of one box
+     * @param second index of the other box
      * @return true to continue the search
      */
     boolean overlap(int first, int second);
   }
 
-  /** Edges looked at to choose a cut near the median. */
+  /** Most box edges of which the median is taken when a cut is chosen. */
   private static final int SAMPLE = 31;
 
-  /** No place, which may be negative. */
+  /** The value that stands for no edge; edges may be negative. */
   private static final long NO_EDGE = Long.MIN_VALUE;
 
   private final int rank;
@@ -49,7 +51,7 @@ public final class Coverage {
   /**
    * Finds the elements of a region that are in no box or in several.
    *
-   * @param low first element of the region
+   * @param low place of the region's first element
    * @param high end of the region, exclusive
    * @param boxes offsets and sizes of the boxes, {@code 2 * rank} numbers each, of sizes of 1 or
    *     more and ends below 2^63; they may be partly or wholly outside the region
@@ -78,14 +80,14 @@ public final class Coverage {
   }
 
   /**
-   * The first defect found, in words.
+   * The first defect of boxes that should tile an array, in words.
    *
    * @param kind matrix or volume, for the message
    * @param extents extents of the array
-   * @param boxes as {@link #check} takes them, all inside the array
+   * @param boxes offsets and sizes as {@link #check} takes them, all inside the array
    * @param mayHaveHoles true if elements may be in no box
-   * @param advice for the end of a message about a hole, or ""
-   * @return what is wrong, or nothing if the boxes tile the array
+   * @param advice text for the end of a message about a hole, or ""
+   * @return text of the defect; empty if the boxes tile the array
    */
   public static Optional<String> defect(
       BlockKind kind, long[] extents, long[] boxes, boolean mayHaveHoles, String advice) {
@@ -153,8 +155,8 @@ public final class Coverage {
   }
 
   /**
-   * Checks the piece from {@code low} to {@code high} against the boxes that touch it; false to
-   * stop.
+   * Checks the boxes that touch the piece of the array from {@code low} to {@code high}; false if
+   * the search should stop.
    */
   private boolean check(long[] low, long[] high, int[] touching, int count) {
     if (count == 0) {

@@ -8,17 +8,17 @@ import org.tilespark.layout.Shape;
  * The estimated size of a frame of blocks before it is computed. Numbers have no bound, since
  * extents that a user states may have any product.
  *
- * @param bytes bytes of all its rows in memory, at least 1
- * @param rows empty if the blocks' shape is unknown
+ * @param bytes bytes of all rows of the frame in memory, at least 1
+ * @param rows number of rows; empty if the blocks' shape is unknown
  */
 public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
-  /** Bytes are at least 1, since Spark multiplies and divides by them. */
+  /** Raises the bytes to at least 1, since Spark multiplies and divides by them. */
   public FrameSize {
     bytes = bytes.max(BigInteger.ONE);
   }
 
   /**
-   * Arrays of one shape, each in blocks of one shape.
+   * The size of arrays of one shape, each in blocks of one shape.
    *
    * @param blockShape shape of a full block; empty if it is unknown; then each array counts as one
    *     block
@@ -40,7 +40,7 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
         blockShape.map(shape -> rows));
   }
 
-  /** Bytes of the values of one array. */
+  /** Bytes of the values of one array, of all its planes. */
   public static BigInteger valueBytes(Shape extents, RowBytes row) {
     BigInteger bytes =
         BigInteger.valueOf(row.planes()).multiply(BigInteger.valueOf(row.elementBytes()));
@@ -50,7 +50,7 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
     return bytes;
   }
 
-  /** The count of arrays of one shape in a frame of the given bytes, at least 1. */
+  /** The number of arrays of one shape in a frame of {@code bytes} bytes, at least 1. */
   public static BigInteger arrays(BigInteger bytes, Shape extents, RowBytes row) {
     return bytes.divide(valueBytes(extents, row).max(BigInteger.ONE)).max(BigInteger.ONE);
   }
@@ -62,9 +62,9 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
   }
 
   /**
-   * Bytes of one value array of a row, on average; 2^63 - 1 at most.
+   * Bytes of one plane of values of a row, on average; 2^63 - 1 at most.
    *
-   * @return empty if the rows are not known, or there are none
+   * @return empty if the number of rows is not known, or 0
    */
   public Optional<Long> arrayBytes(RowBytes row) {
     return rows.filter(count -> count.signum() > 0 && row.planes() > 0)

@@ -23,8 +23,8 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
   /**
    * True if the blocks of a regularly cut array are the cells of this tiling.
    *
-   * @param array extents of the array
-   * @param largest the extents of its largest block
+   * @param array extents of a regularly cut array
+   * @param largest extents of the array's largest block
    */
   public boolean isThatOf(Shape array, Shape largest) {
     return extents.contains(array)
@@ -55,7 +55,7 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
   /**
    * Checks that the blocks of an array, each of which was checked, are all cells of the tiling.
    *
-   * @throws IllegalArgumentException that names a place, if one is missing or doubled
+   * @throws IllegalArgumentException that names the place of a block, if one is missing or doubled
    */
   public void checkAll(BoxList blocks) {
     long[] ends = extents.isEmpty() ? blocks.reached() : extents.get().toArray();
@@ -65,10 +65,10 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
   /**
    * Checks one block.
    *
-   * @param offset along each axis; null if the row has a null
-   * @param size size along each axis; null if the row has a null
-   * @return offsets, then sizes
-   * @throws IllegalArgumentException that names the block, if the block is no whole cell
+   * @param offset the block's offset along each axis; null if the row has a null
+   * @param size the block's size along each axis; null if the row has a null
+   * @return the block's offsets, then its sizes
+   * @throws IllegalArgumentException that names the block, if it is not a whole cell
    */
   public long[] check(Long[] offset, Integer[] size) {
     int rank = kind.rank();
@@ -111,7 +111,7 @@ public record GridCheck(BlockKind kind, Shape blockShape, Option<Shape> extents,
     return box;
   }
 
-  /** Short, for plans. */
+  /** A short text of the tiling, for plans. */
   @Override
   public String toString() {
     return kind.label()

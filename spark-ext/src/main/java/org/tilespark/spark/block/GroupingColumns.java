@@ -20,7 +20,7 @@ public final class GroupingColumns {
   /**
    * The further columns of blocks.
    *
-   * @param columns one for each column of the rows
+   * @param columns list with one column for each column of the rows
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException that names them, if two have the same name or one has a type
    *     without an order
@@ -42,7 +42,7 @@ public final class GroupingColumns {
   /**
    * Checks that Spark can sort and group by each column.
    *
-   * @param further columns
+   * @param further further columns
    * @param operator operator's name, for the message
    * @throws IllegalArgumentException that names the first column that has no order: a MAP, a
    *     VARIANT, an INTERVAL of all units, or a type that contains one of these
@@ -58,7 +58,7 @@ public final class GroupingColumns {
     }
   }
 
-  /** The columns with the first name that several have; none if all names differ. */
+  /** The further columns that share the first name that several have; none if all names differ. */
   public static List<StructField> doubled(List<StructField> further) {
     for (StructField first : further) {
       List<StructField> same =
@@ -85,12 +85,12 @@ public final class GroupingColumns {
     }
   }
 
-  /** The column that has the name of another. */
+  /** The column of {@code columns} that has the name of {@code other}. */
   public static Optional<Attribute> named(List<Attribute> columns, Attribute other) {
     return columns.stream().filter(column -> isSame(column.name(), other.name())).findFirst();
   }
 
-  /** Names and types, for messages. */
+  /** Names and types of columns, for messages. */
   public static String text(List<StructField> columns) {
     List<String> texts = new ArrayList<>();
     columns.forEach(column -> texts.add(column.name() + " " + column.dataType().sql()));

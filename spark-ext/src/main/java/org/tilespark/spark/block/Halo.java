@@ -18,8 +18,8 @@ import scala.Option;
  * <p>Column metadata {@link ArrayMetadata#HALO} of the values and of the places states it, since a
  * column that a user computes in place of the values has no metadata.
  *
- * @param widths elements of the halo
- * @param edge contents of the halo beyond the array
+ * @param widths elements of the halo before and after a block, along each axis
+ * @param edge contents of the halo beyond the array's ends
  * @param extents extents of the array; known if the edge is {@code NONE}
  * @param blockShape elements of a full block without its halo; known if the edge is {@code NONE}
  */
@@ -27,18 +27,18 @@ public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape
     implements Serializable {
   private static final String BETWEEN = "|";
 
-  /** The halo of blocks that were made so. */
+  /** The halo of blocks that were cut from an array of these extents. */
   public Halo(Widths widths, Edge edge, Shape extents, Shape blockShape) {
     this(widths, edge, Option.apply(extents), Option.apply(blockShape));
   }
 
-  /** A halo of which only the widths are known; blocks must not end at the array's ends. */
+  /** A halo of which only the widths are known, for any edge but {@link Edge#NONE}. */
   public static Halo ofWidths(Widths widths) {
     return new Halo(widths, Edge.CONSTANT, ScalaInterop.none(), ScalaInterop.none());
   }
 
   /**
-   * The halo that a column states.
+   * The halo that the text in a column's metadata states.
    *
    * @throws IllegalArgumentException if the text is no halo of {@code rank} axes
    */
@@ -60,17 +60,17 @@ public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape
         Shape.parse(what, parts[3], rank));
   }
 
-  /** The text that {@link #parse} reads. */
+  /** The text of this halo that {@link #parse} reads. */
   String text() {
     return String.join(
         BETWEEN, widths.toString(), edge.toString(), extents.get().text(), blockShape.get().text());
   }
 
   /**
-   * The halo that columns state; empty if none does.
+   * The halo that the metadata of columns states; empty if none of them states one.
    *
    * @param columns metadata of a block's values and places
-   * @throws IllegalArgumentException if they state different halos
+   * @throws IllegalArgumentException if the columns state different halos
    */
   static Optional<Halo> of(Stream<Metadata> columns, int rank) {
     List<String> stated =
@@ -81,7 +81,7 @@ public record Halo(Widths widths, Edge edge, Option<Shape> extents, Option<Shape
   }
 
   /**
-   * The first element of a block without its halo, along an axis on which the block with its halo
+   * The place where a block begins without its halo, along an axis on which the block with its halo
    * begins at {@code low}.
    */
   public long ownLow(int axis, long low) {

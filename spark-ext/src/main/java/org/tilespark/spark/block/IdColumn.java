@@ -23,15 +23,18 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * operators that do not use it read blocks without it.
  */
 public final class IdColumn {
-  /** The column's name. */
+  /** The name of the column of ids. */
   public static final String NAME = "ids";
 
-  /** The key of its metadata: the name of the column from which the ids come. */
+  /**
+   * The key in the metadata of this column; its value is the name of the column from which the ids
+   * come.
+   */
   public static final String KEY = "tilespark.ids";
 
   private IdColumn() {}
 
-  /** A column of ids of a fresh id. */
+  /** A new column of ids that come from {@code source}. */
   public static Attribute of(Attribute source) {
     return Attributes.column(
         NAME,
@@ -39,7 +42,7 @@ public final class IdColumn {
         new MetadataBuilder().putString(KEY, source.name()).build());
   }
 
-  /** Position of the column of ids; empty if there is none. */
+  /** Position of the column of ids among {@code columns}; empty if there is none. */
   public static OptionalInt position(List<Attribute> columns) {
     return IntStream.range(0, columns.size()).filter(i -> isIds(columns.get(i))).findFirst();
   }
@@ -48,7 +51,7 @@ public final class IdColumn {
     return isIds(column.dataType(), column.metadata());
   }
 
-  /** True for a column of ids. */
+  /** True if a column is one of ids. */
   public static boolean isIds(StructField column) {
     return isIds(column.dataType(), column.metadata());
   }
@@ -57,12 +60,12 @@ public final class IdColumn {
     return type instanceof ArrayType && metadata.contains(KEY);
   }
 
-  /** The name of the column that the ids come from. */
+  /** The name of the column from which the ids of a column of ids come. */
   public static String source(Attribute ids) {
     return ids.metadata().getString(KEY);
   }
 
-  /** The type of one id. */
+  /** The type of one id of a column of ids. */
   public static DataType type(Attribute ids) {
     return ((ArrayType) ids.dataType()).elementType();
   }
@@ -81,7 +84,7 @@ public final class IdColumn {
             plan);
   }
 
-  /** The plan's column of ids, if it has one. */
+  /** The column of ids among {@code columns}, if there is one. */
   public static Optional<Attribute> find(List<Attribute> columns) {
     return position(columns).stream().mapToObj(columns::get).findFirst();
   }

@@ -35,7 +35,7 @@ import scala.runtime.BoxedUnit;
 public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedUnit> {
   private final SparkSession session;
 
-  /** The check of a session's plans, when they are analysed. */
+  /** The check of a session's plans, which runs when they are analysed. */
   public InsertedSpectra(SparkSession session) {
     this.session = session;
   }
@@ -100,8 +100,8 @@ public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedU
   }
 
   /**
-   * Metadata of a column of rows before they are inserted: Spark may have added a projection that
-   * gives them the metadata of the table's column.
+   * Metadata of one of the rows' columns before they are inserted: Spark may have added a
+   * projection that gives it the metadata of the table's column.
    */
   private static ArrayMetadata rows(NamedExpression inserted, StructField column) {
     return inserted instanceof Alias alias && alias.explicitMetadata().contains(column.metadata())

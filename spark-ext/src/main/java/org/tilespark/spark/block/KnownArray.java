@@ -41,12 +41,12 @@ import org.tilespark.spark.options.Missing;
  */
 public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> whole) {
   /**
-   * Limit of elements whose bytes can be counted in a long for every type, with a margin for
-   * arithmetic.
+   * Limit for the number of elements: below it their bytes can be counted in a long for every type,
+   * with a margin for arithmetic.
    */
   public static final long TOO_MANY_ELEMENTS = 1L << 58;
 
-  /** An array is too sparse if its blocks hold less than one in this many of its elements. */
+  /** An array is too sparse if its blocks hold less than one in this number of its elements. */
   private static final int SPARSE = 64;
 
   /**
@@ -98,7 +98,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     return of(found, rank);
   }
 
-  /** True if all blocks are whole along every axis but {@code axis}. */
+  /** True if all blocks cover the whole array along every axis but {@code axis}. */
   public boolean isSlabs(int axis) {
     return IntStream.range(0, whole.size()).allMatch(each -> each == axis || whole.get(each));
   }
@@ -135,7 +135,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     boolean isTransposed = source.columns().get(0).equals(made.get(1));
     List<Integer> order = isTransposed ? List.of(1, 0, 3, 2) : List.of(0, 1, 2, 3);
     if (!source.columns().equals(order.stream().map(made::get).toList())) {
-      return Optional.empty(); // columns that state the places of other blocks
+      return Optional.empty(); // columns that are not the places that the node gives to its blocks
     }
     return blocks
         .rows()
@@ -149,11 +149,15 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
                   axes.apply(Shape.of(count, count == 0 ? 0 : cols)),
                   true,
                   axes.apply(Shape.of(Math.max(1, Math.min(most, count)), cols)),
-                  List.of(isTransposed, !isTransposed)); // partitions end where they do
+                  // Each block has all columns, and blocks end where partitions of rows do.
+                  List.of(isTransposed, !isTransposed));
             });
   }
 
-  /** The numbers of all arrays together. */
+  /**
+   * The facts of all arrays together, from one query: the numbers of {@link #perArray}, of which it
+   * takes extremes.
+   */
   private static Row found(Dataset<Row> arrays, int rank, String operator) {
     List<String> aggregates = new ArrayList<>();
     for (String name : List.of("most", "end", "largest", "smallest")) {
@@ -167,7 +171,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
             });
       }
     }
-    // Of the array of which most is missing.
+    // The numbers of the array of which most is missing.
     String elements = product("1L", "end", rank);
     String held = product("blocks", "largest", rank);
     String sparsity = "try_divide(CAST(" + elements + " AS DOUBLE), " + held + ")";
@@ -183,7 +187,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
         action);
   }
 
-  /** SQL for {@code first} times one number for each axis; null if that is beyond 2^63. */
+  /**
+   * SQL for the product of {@code first} and one number for each axis; null if it is beyond 2^63.
+   */
   private static String product(String first, String name, int rank) {
     String product = first;
     for (int axis = 0; axis < rank; axis++) {
@@ -217,7 +223,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
         : Optional.empty();
   }
 
-  /** The largest extents' product; 0 if there are no blocks. */
+  /** The product of the largest extents; 0 if there are no blocks. */
   private static BigInteger elements(Row found, int rank) {
     BigInteger product = BigInteger.ONE;
     for (int axis = 0; axis < rank; axis++) {
@@ -227,7 +233,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     return product;
   }
 
-  /** The block that reaches farthest, and where it ends. */
+  /** The block that reaches farthest and its end, for a message. */
   private static String farthest(Row found, BlockKind kind, Dataset<Row> blocks, String operator) {
     int farthest = 0;
     for (int axis = 0; axis < kind.rank(); axis++) {
@@ -238,7 +244,8 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     Dataset<Row> byEnd =
         blocks
             .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL")
-            .where(end + " <= " + Long.MAX_VALUE) // those beyond are told by whoever reads them
+            // The reader of blocks reports those with larger ends.
+            .where(end + " <= " + Long.MAX_VALUE)
             .orderBy(functions.expr(end).desc())
             .selectExpr(kind.offsetColumns().toArray(String[]::new));
     List<Row> last = run(byEnd, operator, rows -> rows.takeAsList(1));

@@ -35,7 +35,8 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
     BlockFrame frame = BlockFrame.of(input, kind, operator);
     KnownArray known = KnownArray.of(input, frame.blocks(), missing, asDataset, operator);
     Shape extents = known.extents();
-    boolean isEmpty = extents.elements() == 0; // then nobody knows whether they are alike
+    // Of arrays without elements nobody knows whether they are alike.
+    boolean isEmpty = extents.elements() == 0;
     if (!known.alike() && !isEmpty) {
       throw new IllegalArgumentException(
           ("%s: the arrays that further columns tell apart have different extents, up to %s along"
@@ -50,7 +51,7 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
   }
 
   /**
-   * This operand, which must have elements.
+   * Checks that this operand has elements, and returns it.
    *
    * @throws IllegalArgumentException if there are no elements
    */
@@ -64,14 +65,14 @@ public record KnownOperand(BlockFrame frame, KnownArray known) {
     return this;
   }
 
-  /** This operand without stated transforms, for results to which they no longer apply. */
+  /** This operand without the metadata of transforms, for results that are no spectrum. */
   public KnownOperand withoutSpectrum() {
     return frame.metadata().spectrum().isEmpty()
         ? this
         : new KnownOperand(frame.stating(frame.metadata().withSpectrum(Optional.empty())), known);
   }
 
-  /** The blocks, with the extents stated. */
+  /** The plan of the blocks, whose metadata states the extents. */
   public LogicalPlan plan() {
     return frame.plan();
   }

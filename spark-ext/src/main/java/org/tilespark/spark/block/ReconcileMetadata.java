@@ -41,7 +41,10 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
     return reconciled == plan ? plan : passedOn(withReferences(reconciled));
   }
 
-  /** The node with correct metadata, and the replaced columns; empty if its metadata is correct. */
+  /**
+   * The node with correct metadata, and the replaced columns; empty if the node's metadata is
+   * correct.
+   */
   private static Optional<Tuple2<LogicalPlan, Seq<Tuple2<Attribute, Attribute>>>> reconciled(
       LogicalPlan node) {
     if (node instanceof Union union) {
@@ -134,7 +137,7 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
         : Optional.empty();
   }
 
-  // ---- those who read what was changed
+  // ---- readers of the changed columns
 
   /** The plan with references to common tables that have these tables' metadata. */
   private static LogicalPlan withReferences(LogicalPlan plan) {
@@ -188,7 +191,10 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
             }));
   }
 
-  /** The node with the given metadata on columns that it names; empty if they have it already. */
+  /**
+   * The node with the given metadata on the columns that {@code said} names; empty if they have it
+   * already.
+   */
   static Optional<LogicalPlan> saying(LogicalPlan node, Map<ExprId, ArrayMetadata> said) {
     LogicalPlan changed =
         (LogicalPlan)

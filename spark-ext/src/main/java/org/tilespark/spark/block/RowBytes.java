@@ -9,7 +9,7 @@ import java.util.function.LongUnaryOperator;
  * come on top.
  *
  * @param columns number of columns of a row
- * @param planes value arrays among them
+ * @param planes number of arrays of values among the columns
  * @param elementBytes bytes of one element
  */
 public record RowBytes(int columns, int planes, int elementBytes) implements LongUnaryOperator {
@@ -21,12 +21,12 @@ public record RowBytes(int columns, int planes, int elementBytes) implements Lon
     return withoutValues() + planes * array(elements, elementBytes);
   }
 
-  /** Bytes of a row whose arrays are null. */
+  /** Bytes of a row without its arrays of values. */
   public long withoutValues() {
     return WORD_BYTES * ((columns + 63L) / 64 + columns);
   }
 
-  /** Bytes of one array. */
+  /** Bytes of one array of {@code elements} elements. */
   public static long array(long elements, int elementBytes) {
     long bytes =
         WORD_BYTES * (1 + elements / 64 + (elements % 64 == 0 ? 0 : 1)) + elements * elementBytes;

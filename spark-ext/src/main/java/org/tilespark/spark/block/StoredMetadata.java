@@ -60,9 +60,10 @@ final class StoredMetadata {
   private StoredMetadata() {}
 
   /**
-   * A leaf with the known metadata on its column {@code values}; empty if it has that already.
+   * A leaf with the known metadata on its column {@code values}; empty if the column has it
+   * already.
    *
-   * @throws IllegalArgumentException if a property cannot be read; with its condition
+   * @throws IllegalArgumentException if a property cannot be read; it has the error condition
    */
   static Optional<LogicalPlan> reconciled(LogicalPlan leaf) {
     List<Attribute> columns = ScalaInterop.list(leaf.output());
@@ -144,7 +145,7 @@ final class StoredMetadata {
   /**
    * The column's metadata, overridden by a table's properties.
    *
-   * @param columns names of the table's, which tell a matrix from a volume
+   * @param columns names of the table's columns, which distinguish matrices from volumes
    */
   static ArrayMetadata stated(
       ArrayMetadata known, Map<String, String> properties, List<String> columns) {
@@ -171,8 +172,8 @@ final class StoredMetadata {
   }
 
   /**
-   * Count of axes of the blocks in a table's columns; if these are not block columns, count of the
-   * stated extents.
+   * Count of axes of the blocks in a table's columns; if these are no block columns, the count of
+   * the numbers in the stated extents.
    */
   private static int rank(List<String> columns, String extents) {
     Set<String> names =
@@ -189,7 +190,7 @@ final class StoredMetadata {
 
   // ---- files
 
-  /** Metadata of a column by the schema of a relation and all its files. */
+  /** Metadata of a column, as the schema of a relation and all of its files state it. */
   private static ArrayMetadata withFiles(
       LogicalRelation relation, String column, ArrayMetadata own) {
     if (!(relation.relation() instanceof HadoopFsRelation files)
@@ -212,7 +213,7 @@ final class StoredMetadata {
   /**
    * Metadata of a column by all files; empty if none can be read.
    *
-   * @param ifFirst true to read only the first file if that states no spectrum
+   * @param ifFirst true to read no other file if the first states no spectrum
    */
   private static Optional<ArrayMetadata> inFiles(
       HadoopFsRelation files, List<String> paths, String column, boolean ifFirst) {
@@ -252,7 +253,7 @@ final class StoredMetadata {
     } catch (FileNotFoundException e) {
       return Optional.empty();
     } catch (IOException e) {
-      return Optional.of(ArrayMetadata.empty()); // its rows may be read all the same
+      return Optional.of(ArrayMetadata.empty()); // the file's rows may be readable all the same
     } catch (RuntimeException e) {
       return Optional.empty();
     }
@@ -269,7 +270,7 @@ final class StoredMetadata {
             .orElse(ArrayMetadata.empty());
       }
     } catch (RuntimeException e) {
-      return ArrayMetadata.empty(); // Spark reads the columns of the file without it
+      return ArrayMetadata.empty(); // Spark reads the file's columns without this metadata
     }
     return ArrayMetadata.empty();
   }
@@ -278,7 +279,8 @@ final class StoredMetadata {
    * Cached metadata of a relation's files, so that they are read once for several queries.
    *
    * @param paths paths of the files
-   * @param say metadata of the column; empty if unknown
+   * @param column name of the column
+   * @param say metadata of the column that the files state; empty if unknown
    */
   private record Footers(List<String> paths, String column, Optional<ArrayMetadata> say) {}
 }

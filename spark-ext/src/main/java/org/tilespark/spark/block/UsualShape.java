@@ -14,7 +14,7 @@ import org.tilespark.layout.Shape;
  * <p>A pure function of extents and sizes.
  */
 public final class UsualShape {
-  /** Usual bytes of a block's values. */
+  /** Usual number of bytes of a block's values. */
   public static final long BYTES = 8L << 20;
 
   /**
@@ -23,10 +23,12 @@ public final class UsualShape {
    */
   public static final long MOST_BLOCKS = 1 << 20;
 
-  /** Most bytes of a result's blocks if each covers a whole plane or line. */
+  /** Most bytes of a result's block if each block covers a whole plane or line. */
   public static final long LARGE_BYTES = 256L << 20;
 
-  /** Smaller blocks are joined; larger ones keep the cuts of the operands, which saves work. */
+  /**
+   * Blocks of fewer bytes are joined; larger ones keep the cuts of the operands, which saves work.
+   */
   private static final long SMALL_BYTES = BYTES / 16;
 
   /** Up to this many blocks are never joined: tasks can share them, and so few cost little. */
@@ -41,7 +43,7 @@ public final class UsualShape {
    *
    * @param extents extents of the result
    * @param like a shape that the operands suggest
-   * @param elementBytes bytes of an element, of all planes
+   * @param elementBytes bytes of an element, in all planes together
    */
   public static Shape of(Shape extents, Shape like, long elementBytes, long mostBytes) {
     return joined(extents, halved(clipped(extents, like), elementBytes, mostBytes), elementBytes);
@@ -56,7 +58,10 @@ public final class UsualShape {
         shape, IntStream.range(0, shape.rank()).boxed().toList(), elementBytes, mostBytes);
   }
 
-  /** The shape, halved along some axes as far as their extents allow. */
+  /**
+   * The shape, halved along some axes, as far as their extents allow, until blocks have no more
+   * than {@code mostBytes} bytes.
+   */
   public static Shape halved(Shape shape, List<Integer> axes, long elementBytes, long mostBytes) {
     long[] halved = shape.toArray();
     while (product(halved) > mostBytes / elementBytes) {
@@ -94,7 +99,7 @@ public final class UsualShape {
    * Refuses a shape that cuts a result into more than {@value #MOST_BLOCKS} blocks.
    *
    * @param operator operator's name, for messages
-   * @param option the option in which users state the shape
+   * @param option name of the option in which users state the shape
    */
   public static void requireFew(
       String operator, String option, Shape extents, Shape shape, long elementBytes) {

@@ -9,8 +9,8 @@ import java.util.stream.Stream;
 /**
  * The numbers of elements to add before and after each axis.
  *
- * @param before one number for each axis, 0 or more
- * @param after likewise
+ * @param before elements before each axis, 0 or more
+ * @param after elements after each axis, 0 or more
  */
 public record Widths(List<Long> before, List<Long> after) implements Serializable {
   /** Copies the lists. */
@@ -21,9 +21,9 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
 
   /**
    * The widths that a text states, as numpy's {@code pad_width} does: {@code "2"} on all sides,
-   * {@code "2,3"} before and after every axis, {@code "2,3; 0,1"} before and after each.
+   * {@code "2,3"} before and after every axis, {@code "2,3; 0,1"} with two numbers for each axis.
    *
-   * @param what the parameter, for messages: {@code "matrix_pad: widths"}
+   * @param what name of the parameter, for messages: {@code "matrix_pad: widths"}
    * @throws IllegalArgumentException if the text is not valid for {@code rank} axes
    */
   public static Widths ofPad(String what, String text, int rank) {
@@ -33,7 +33,7 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
 
   /**
    * The widths of a halo: {@code "2"} on all sides, {@code "1,2,0"} on both sides of each axis,
-   * {@code "1,2; 0,0; 3,1"} before and after each; errors as {@link #ofPad}.
+   * {@code "1,2; 0,0; 3,1"} before and after each axis; throws as {@link #ofPad}.
    */
   public static Widths ofHalo(String what, String text, int rank) {
     List<List<Long>> axes = numbers(what, text, rank);
@@ -44,7 +44,7 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
     return of(what, text, axes, rank);
   }
 
-  /** True if there are none. */
+  /** True if all numbers are 0. */
   public boolean areZero() {
     return Stream.concat(before.stream(), after.stream()).allMatch(width -> width == 0);
   }
@@ -65,7 +65,7 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
     return new Widths(before, after);
   }
 
-  /** The numbers between commas, of each part between semicolons. */
+  /** The numbers between commas, in a list for each part between semicolons. */
   private static List<List<Long>> numbers(String what, String text, int rank) {
     List<List<Long>> axes = new ArrayList<>();
     try {
@@ -89,7 +89,7 @@ public record Widths(List<Long> before, List<Long> after) implements Serializabl
                 .formatted(rank, String.join("; ", Collections.nCopies(rank, "2,3"))));
   }
 
-  /** The text that {@link #ofPad} and {@link #ofHalo} read. */
+  /** The text of these widths that {@link #ofPad} and {@link #ofHalo} read. */
   @Override
   public String toString() {
     List<String> axes = new ArrayList<>();

@@ -51,7 +51,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
   /** A constructor for Spark, which calls it once in each process. */
   public BlockCacheSerializer() {}
 
-  // ---- who caches
+  // ---- the cache's setting
 
   /** Sets this class in {@code conf} of a starting application, unless the user has set another. */
   public static void install(SparkConf conf) {
@@ -68,15 +68,15 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
     }
   }
 
-  /**
-   * Removes this serializer, so that Spark asks the next application of this process which one it
-   * wants.
-   */
+  /** Makes Spark ask the next application of this process which serializer it wants. */
   public static void uninstall() {
     forgetInstance();
   }
 
-  /** Spark keeps the serializer of the first application of a process for all later ones. */
+  /**
+   * Makes Spark forget its serializer, since it keeps that of a process's first application for all
+   * later ones.
+   */
   private static void forgetInstance() {
     InMemoryRelation$.MODULE$.clearSerializer();
   }
@@ -95,7 +95,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
   private static boolean isBlocks(StructType schema, BlockKind kind) {
     try {
       return !BlockSchema.find(schema, kind, "cache").planes().isEmpty();
-    } catch (IllegalArgumentException e) { // says what is missing
+    } catch (IllegalArgumentException e) { // columns are missing or do not fit
       return false;
     }
   }
@@ -104,7 +104,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
     return Attributes.schema(ScalaInterop.list(columns));
   }
 
-  // ---- into the cache
+  // ---- rows into the cache
 
   /** Our nodes write rows directly to the cache's memory, so columnar input would not be faster. */
   @Override
@@ -124,7 +124,7 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
         : super.convertInternalRowToCachedBatch(input, schema, level, conf);
   }
 
-  // ---- out of it
+  // ---- batches out of the cache
 
   /** Does not skip batches by statistics: rows are views, so skipping them later costs nothing. */
   @Override

@@ -20,7 +20,10 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 final class CacheStore implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CacheStore.class);
 
-  /** The cache gets one over this of the stores' budget, and of Spark's storage memory. */
+  /**
+   * The cache gets at most one part in this number of the stores' budget, and of Spark's storage
+   * memory.
+   */
   private static final int PART = 2;
 
   private final ExecutorRuntime runtime;
@@ -29,7 +32,8 @@ final class CacheStore implements AutoCloseable {
   private final AtomicLong countedBytes = new AtomicLong();
   private final AtomicBoolean saidUncounted = new AtomicBoolean();
   private final Set<Use> uses = ConcurrentHashMap.newKeySet();
-  private final Cleaner cleaner = Cleaner.create(); // its thread ends with what it watches
+  // Its thread ends with the objects that it watches.
+  private final Cleaner cleaner = Cleaner.create();
   private volatile boolean closed;
 
   CacheStore(ExecutorRuntime runtime) {
@@ -38,15 +42,18 @@ final class CacheStore implements AutoCloseable {
     this.mostCountedBytes = storageBytes() / PART;
   }
 
-  /** The store of this process's executor; made at first use, and closed with its runtime. */
+  /**
+   * The store of this process's executor; made at first use, and closed with the executor's
+   * runtime.
+   */
   static CacheStore current() {
     return ExecutorRuntime.current().kept(CacheStore.class, CacheStore::new);
   }
 
-  /** The most that Spark stores on the heap when no task uses execution memory. */
+  /** The most bytes that Spark stores on the heap when no task uses execution memory. */
   private static long storageBytes() {
     SparkEnv env = SparkEnv.get();
-    if (env == null) { // the application stops
+    if (env == null) { // the application is stopping
       return 0;
     }
     MemoryManager memory = env.memoryManager();
@@ -58,7 +65,7 @@ final class CacheStore implements AutoCloseable {
    * least recently used. Storage memory is heap, which these bytes do not use: so all together
    * count for at most half of it, and further bytes are not counted.
    *
-   * @return {@code bytes}, or 0 if they are not counted
+   * @return {@code bytes}, or 0 if these bytes are not counted
    */
   private long count(long bytes) {
     if (countedBytes.addAndGet(bytes) <= mostCountedBytes) {
@@ -73,17 +80,22 @@ final class CacheStore implements AutoCloseable {
     return 0;
   }
 
-  /** Memory for a partition, whose maker {@link ImageMemory#release}s it. */
+  /** New memory for one partition; its maker {@link ImageMemory#release}s it. */
   ImageMemory newMemory() {
     return new ImageMemory(runtime.storeMemory(), budget);
   }
 
-  /** The budget of cached blocks. */
+  /** The budget for the memory of cached blocks. */
   StoreBudget budget() {
     return budget;
   }
 
-  /** A batch's use of memory, which can be ended. */
+  /**
+   * A use of memory by a batch.
+   *
+   * @param counted bytes of the use that count in Spark's storage memory
+   * @param end ends the use
+   */
   record Usage(long counted, Cleaner.Cleanable end) {}
 
   /**
@@ -96,7 +108,7 @@ final class CacheStore implements AutoCloseable {
     }
     Use use = new Use(this, memory, count(bytes));
     uses.add(use);
-    if (closed) { // perhaps since this use could have been seen there
+    if (closed) { // perhaps since before this use was in the set
       use.run();
     }
     return new Usage(use.counted, cleaner.register(user, use));
@@ -109,7 +121,7 @@ final class CacheStore implements AutoCloseable {
     uses.forEach(Use::run);
   }
 
-  /** One use of memory; it ends once. */
+  /** One use of memory; only the first call of {@link #run} ends it. */
   private static final class Use implements Runnable {
     private final CacheStore store;
     private final ImageMemory memory;

@@ -57,8 +57,8 @@ public final class CachedFrames {
   }
 
   /**
-   * Bytes of each partition, for rows that are computed partition by partition from a frame in the
-   * memory of this process, which runs all tasks; empty for other rows.
+   * Bytes of each partition of {@code rows}, if these are computed partition by partition from a
+   * frame in the memory of this process, which runs all tasks; empty for other rows.
    */
   public static Optional<long[]> bytes(RDD<?> rows) {
     RDD<?> cached = rows;
@@ -83,7 +83,7 @@ public final class CachedFrames {
     return Optional.of(bytes);
   }
 
-  /** Bytes of a block in this process's memory; 0 if it is not there. */
+  /** Bytes of a Spark block in this process's memory; 0 if it is not there. */
   private static long bytes(BlockManager blocks, RDDBlockId id) {
     Option<BlockStatus> found = blocks.getStatus(id);
     if (found.isEmpty() || found.get().memSize() == 0) {

@@ -17,14 +17,14 @@ import scala.collection.Iterator;
  */
 final class CachedImages extends RDD<CachedBatch> {
   /**
-   * Most RDDs between the one a query reads and this: Spark counts rows, skips batches, and stores
-   * them.
+   * Most RDDs between the one that a query reads and one of this class: Spark's RDDs that count
+   * rows, skip batches, and store them.
    */
   private static final int MOST_STEPS = 3;
 
   private final ImageBatches.Opener open;
 
-  /** The rows of {@code input} as batches. */
+  /** Batches of the rows of {@code input}. */
   CachedImages(RDD<InternalRow> input, ImageBatches.Opener open) {
     super(input, ScalaInterop.classTag(CachedBatch.class));
     this.open = open;
@@ -32,7 +32,7 @@ final class CachedImages extends RDD<CachedBatch> {
 
   /**
    * The batches of a cached frame for a query that reads {@code batches}; empty if they are not
-   * images. If Spark stores them, unreadable ones are dropped.
+   * images. If Spark stores the batches, unreadable ones are dropped.
    */
   static Optional<RDD<CachedBatch>> behind(RDD<CachedBatch> batches) {
     RDD<?> stored = null;

@@ -32,8 +32,8 @@ import org.tilespark.spark.rows.RenamedBlocksExec;
  * cache's memory. Spark itself would copy them into a row first.
  *
  * @param batches batches of the cache
- * @param source gives their rows, with the columns of the requested plan; its arrays are valid
- *     while the table is cached
+ * @param source opens their rows, with the columns of the requested plan; the rows' arrays are
+ *     valid while the table is cached
  */
 public record CachedRows(RDD<CachedBatch> batches, BlockCursor.Source<CachedBatch> source) {
   /**
@@ -76,9 +76,9 @@ public record CachedRows(RDD<CachedBatch> batches, BlockCursor.Source<CachedBatc
   /**
    * Reads the batches of a partition.
    *
-   * @param columns columns that are read, of those that are cached
-   * @param types types of these columns
-   * @param rows the scan's count of rows
+   * @param columns positions of the read columns among the cached ones
+   * @param types types of the read columns
+   * @param rows metric of the rows that the scan gives
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Source(int[] columns, DataType[] types, SQLMetric rows)
@@ -92,7 +92,7 @@ public record CachedRows(RDD<CachedBatch> batches, BlockCursor.Source<CachedBatc
       private final Iterator<CachedBatch> batches;
       private final GenericInternalRow row = new GenericInternalRow(columns.length);
       private ColumnAccessor[] accessors;
-      private int left; // rows of the batch
+      private int left; // rows of the batch that are still to be read
 
       private Rows(Iterator<CachedBatch> batches) {
         this.batches = batches;

@@ -35,16 +35,17 @@ public final class ImageBatch
     implements CachedBatch, AutoCloseable, Externalizable, KnownSizeEstimation {
   private static final int PIECE_BYTES = 1 << 16;
   private static final long ARRAY_HEADER_BYTES = 16;
-  private static final long OBJECT_BYTES = 256; // about
+  private static final long OBJECT_BYTES = 256; // Spark's count of bytes for this object, about
 
   private Place place;
-  private int fields; // of each row
-  private long bytes; // of all rows
+  private int fields; // count of fields of each row
+  private long bytes; // bytes of all rows together
   private long counted;
-  private byte[][] arrays; // a row each; null if they are outside the heap
+  private byte[][] arrays; // one array for each row; null if the rows are outside the heap
   private long[] images; // addresses of the images' headers; null if the rows are on the heap
-  private ImageMemory memory; // of images; null if they are on the heap
-  private Cleaner.Cleanable use; // of memory; the same
+  private ImageMemory memory; // holds the images; null if the rows are on the heap
+  // Ends this batch's use of the memory; null if the rows are on the heap.
+  private Cleaner.Cleanable use;
 
   /** A constructor for deserialization. */
   public ImageBatch() {}
@@ -53,11 +54,12 @@ public final class ImageBatch
    * The number of a batch in its partition: Spark treats the end of a file as the end of a
    * partition, so batches state their number themselves. A partition without rows has one batch.
    *
-   * @param number from 0
+   * @param number number of the batch, from 0
+   * @param isLast true for the partition's last batch
    */
   record Place(int number, boolean isLast) {}
 
-  /** Rows on the heap, which it takes. */
+  /** A batch of rows on the heap, which it takes over. */
   ImageBatch(Place place, int fields, List<byte[]> rows) {
     this.place = place;
     this.fields = fields;
@@ -65,7 +67,7 @@ public final class ImageBatch
   }
 
   /**
-   * Rows outside the heap.
+   * A batch of rows outside the heap.
    *
    * @param images addresses of the images' headers; this batch keeps the array
    * @param memory memory of the images; this batch becomes a user of it
@@ -92,7 +94,7 @@ public final class ImageBatch
     counted += bytes;
   }
 
-  /** Its place in its partition. */
+  /** The place of this batch in its partition. */
   Place place() {
     return place;
   }
@@ -102,13 +104,13 @@ public final class ImageBatch
     return images == null ? arrays.length : images.length;
   }
 
-  /** Bytes of all rows. */
+  /** Bytes of all rows of this batch. */
   @Override
   public long sizeInBytes() {
     return bytes;
   }
 
-  /** Bytes that Spark counts in its storage memory. */
+  /** Bytes of this batch that Spark counts in its storage memory. */
   @Override
   public long estimatedSize() {
     return counted;
@@ -117,8 +119,8 @@ public final class ImageBatch
   /**
    * The rows of this batch, which stay valid until the result is closed.
    *
-   * @throws StoppedException if they have been freed: the batch was closed, or the application has
-   *     stopped
+   * @throws StoppedException if the rows have been freed: the batch was closed, or the application
+   *     has stopped
    */
   Rows use() {
     if (memory != null && !memory.retain()) {
@@ -129,7 +131,7 @@ public final class ImageBatch
     return new Rows();
   }
 
-  /** A use of the batch: the only way to its rows. For one thread. */
+  /** A use of the batch, which is the only way to its rows. For one thread. */
   final class Rows implements AutoCloseable {
     private boolean closed;
 
@@ -205,7 +207,8 @@ public final class ImageBatch
   }
 
   /**
-   * Reads rows that were written, each after its length and checksum were verified.
+   * Reads rows that {@link #writeExternal} wrote. The length and checksum of each row are verified
+   * before the row.
    *
    * @throws CorruptDataException if the bytes differ from those written, or end early
    */
@@ -227,7 +230,8 @@ public final class ImageBatch
         all.add(row);
       }
       take(all.toArray(byte[][]::new));
-    } catch (EOFException | RuntimeException e) { // after which Spark would see a shorter partition
+    } catch (EOFException | RuntimeException e) {
+      // Without this, Spark would see a shorter partition.
       CorruptDataException corrupt = new CorruptDataException("A cached batch ends early");
       corrupt.addSuppressed(e);
       throw corrupt;

@@ -33,21 +33,23 @@ final class ImageBatches implements Iterator<CachedBatch> {
   private static final long BATCH_BYTES = 4 << 20;
 
   private final Iterator<InternalRow> rows;
-  private final int fields; // of each row
-  private final UnsafeProjection projection; // for rows of other kinds
+  private final int fields; // count of fields of each row
+  private final UnsafeProjection projection; // for rows that are not UnsafeRows
   private final boolean madeInPlace;
   private final CacheStore store; // null if all rows go to the heap
-  // Owned until the last row; null before the first row and after the last
+  // The memory of this partition, owned until the last row; null before the first row and after the
+  // last.
   private ImageMemory memory;
-  private UnsafeRow pending; // read, and in no batch; valid until the next row is read
+  // The row that was read and is in no batch; valid until the next row is read.
+  private UnsafeRow pending;
 
-  // The batch that is being filled.
+  // The rows and bytes of the batch that is being filled.
   private final List<Long> images = new ArrayList<>();
   private final List<byte[]> arrays = new ArrayList<>();
   private long batchBytes;
-  private int made; // batches
-  private boolean ended; // no row is left for a further one
-  private final Set<Long> rooms = new HashSet<>(); // of rows that the node below makes
+  private int made; // count of batches made
+  private boolean ended; // true if no row is left for a further batch
+  private final Set<Long> rooms = new HashSet<>(); // addresses where the node below makes rows
   private final Below below = new Below();
 
   private ImageBatches(Iterator<InternalRow> rows, Opener how) {
@@ -59,7 +61,9 @@ final class ImageBatches implements Iterator<CachedBatch> {
     TaskContext.get().addTaskCompletionListener((TaskCompletionListener) ended -> endMemory());
   }
 
-  /** A partition without rows has one batch, which says so. */
+  /**
+   * True until the last batch was given; a partition without rows has one batch, which is its last.
+   */
   @Override
   public boolean hasNext() {
     return !ended;
@@ -81,7 +85,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
     return batch();
   }
 
-  /** Room for the rows of the node below. */
+  /** Gives the node below room for its rows in the cache's memory. */
   private final class Below implements RowSink.Room {
     @Override
     public long room(long bytes, int rowFields) {
@@ -120,7 +124,10 @@ final class ImageBatches implements Iterator<CachedBatch> {
     }
   }
 
-  /** False if the batch has rows of the other kind. */
+  /**
+   * Adds a row to the batch; false if the batch already has rows that are elsewhere: outside the
+   * heap, or on it.
+   */
   private boolean add(UnsafeRow row) {
     long address = arrays.isEmpty() ? outside(row) : 0;
     if (address != 0) {
@@ -149,7 +156,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
     if (store == null) {
       return 0;
     }
-    // Should the row come again, it is copied.
+    // If the same row comes again, it is copied.
     if (row.getBaseObject() == null && rooms.remove(row.getBaseOffset())) {
       return row.getBaseOffset();
     }
@@ -181,7 +188,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
     }
   }
 
-  /** Opens a partition, on the executor. */
+  /** Opens the batches of a partition, on the executor. */
   static final class Opener
       extends AbstractFunction1<
           scala.collection.Iterator<InternalRow>, scala.collection.Iterator<CachedBatch>>
@@ -192,7 +199,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
 
     /**
      * @param outsideTheHeap false if Spark keeps only the serialized form of batches
-     * @param madeInPlace true if all rows of the node below are cached, so it may write them
+     * @param madeInPlace true if all rows of the node below are cached, so that it may write them
      *     directly to the cache
      */
     Opener(StructType schema, boolean outsideTheHeap, boolean madeInPlace) {

@@ -28,8 +28,9 @@ final class ImageColumns implements Iterator<ColumnarBatch> {
   private final ReadImages batches;
   private final Selection selection;
   private final Optional<ArrowMemory> pinned = ExecutorRuntime.current().pinnedMemory();
-  private ImageMemory owned; // the memory that owner keeps
-  private Optional<ArrowBuf> owner = Optional.empty(); // so if no device can copy from it
+  private ImageMemory owned; // the images' memory that owner keeps
+  // Keeps the memory; empty if no device can copy from it.
+  private Optional<ArrowBuf> owner = Optional.empty();
 
   private ImageColumns(Iterator<CachedBatch> batches, Selection selection) {
     TaskContext task = TaskContext.get();
@@ -87,7 +88,7 @@ final class ImageColumns implements Iterator<ColumnarBatch> {
     owned = null;
   }
 
-  /** Opens a partition, on the executor. */
+  /** Opens the batches of a partition, on the executor. */
   static final class Opener
       extends AbstractFunction1<
           scala.collection.Iterator<CachedBatch>, scala.collection.Iterator<ColumnarBatch>>

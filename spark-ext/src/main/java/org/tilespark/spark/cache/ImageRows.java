@@ -18,8 +18,8 @@ import scala.runtime.AbstractFunction1;
 final class ImageRows implements Iterator<InternalRow> {
   private final ReadImages batches;
   private final UnsafeRow view;
-  private ImageBatch.Rows batch; // null before the first
-  private int next; // row of the batch
+  private ImageBatch.Rows batch; // the batch that is read; null before the first
+  private int next; // index in the batch of the next row
 
   private ImageRows(Iterator<CachedBatch> batches, int fields) {
     TaskContext task = TaskContext.get();
@@ -49,7 +49,7 @@ final class ImageRows implements Iterator<InternalRow> {
     return view;
   }
 
-  /** Opens a partition, on the executor. */
+  /** Opens the rows of a partition, on the executor. */
   static final class Opener
       extends AbstractFunction1<
           scala.collection.Iterator<CachedBatch>, scala.collection.Iterator<InternalRow>>

@@ -19,16 +19,16 @@ import org.tilespark.spark.rows.SharedUse;
 final class ReadImages {
   private final Iterator<CachedBatch> batches;
   private final List<ImageBatch.Rows> held = new ArrayList<>();
-  private ImageBatch next; // null before it is looked for
+  private ImageBatch next; // the batch that comes next; null before it is looked for
   private final SharedUse memory = new SharedUse(this::free);
 
-  /** Batches of {@code task}. */
+  /** Reads {@code batches} in {@code task}, and frees them when the task ends. */
   ReadImages(Iterator<CachedBatch> batches, TaskContext task) {
     this.batches = batches;
     task.addTaskCompletionListener((TaskCompletionListener) ended -> memory.close());
   }
 
-  /** Keeps all batches of the partition. */
+  /** Begins a use of the batches that were read, which keeps their memory. */
   Optional<RetainableRows.Use> retain() {
     return memory.begin();
   }
@@ -38,7 +38,7 @@ final class ReadImages {
     held.clear();
   }
 
-  /** True if there is a batch with rows. */
+  /** True if there is another batch with rows. */
   boolean hasNext() {
     while (next == null && batches.hasNext()) {
       ImageBatch batch = (ImageBatch) batches.next();

@@ -22,7 +22,7 @@ final class RowBatches
     implements Serializable {
   private final StructType schema;
 
-  /** Batches of rows of {@code schema}. */
+  /** Makes batches of rows of {@code schema}. */
   RowBatches(StructType schema) {
     this.schema = schema;
   }
@@ -46,7 +46,7 @@ final class RowBatches
             });
   }
 
-  /** Valid as long as the row is. */
+  /** A batch of one row, valid as long as the row. */
   private ColumnarBatch batch(List<InternalRow> row) {
     ColumnVector[] columns =
         IntStream.range(0, schema.length())

@@ -16,13 +16,13 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * The columns of a cached frame that a query reads, in its order.
+ * The columns of a cached frame that a query reads, in the query's order.
  *
  * @param cached the frame's columns
- * @param ordinals ordinals of those that are read
+ * @param ordinals ordinals of the read columns in the frame
  */
 record Selection(StructType cached, int[] ordinals) implements Serializable {
-  /** The columns {@code selected} of {@code cached}, which has them. */
+  /** The selection of the columns {@code selected} of {@code cached}, which has them. */
   static Selection of(Seq<Attribute> cached, Seq<Attribute> selected) {
     List<Attribute> columns = ScalaInterop.list(cached);
     int[] ordinals =

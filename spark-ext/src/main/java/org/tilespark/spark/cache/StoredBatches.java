@@ -30,9 +30,9 @@ final class StoredBatches extends RDD<CachedBatch> {
   private final int stored; // id of the RDD that Spark stores
 
   /**
-   * The batches of {@code input}, which has a partition for each one of {@code stored}.
+   * The batches of {@code input}, which has a partition for each partition of {@code stored}.
    *
-   * @param stored the batches that Spark stores
+   * @param stored the RDD of batches that Spark stores
    */
   StoredBatches(RDD<CachedBatch> input, RDD<?> stored) {
     super(input, ScalaInterop.classTag(CachedBatch.class));
@@ -64,11 +64,11 @@ final class StoredBatches extends RDD<CachedBatch> {
     };
   }
 
-  /** Checks that no batch of a partition is missing. */
+  /** Gives the batches of a partition, and checks that none is missing. */
   private static final class Batches {
     private final Iterator<CachedBatch> all;
     private int read;
-    private boolean isComplete; // the last one was read
+    private boolean isComplete; // true if the partition's last batch was read
 
     Batches(Iterator<CachedBatch> all) {
       this.all = all;
@@ -109,8 +109,8 @@ final class StoredBatches extends RDD<CachedBatch> {
   }
 
   /**
-   * Drops a block, and waits a moment until it is gone, since the next attempts follow at once.
-   * Does nothing if the block is not stored: then its computation has failed.
+   * Drops a Spark block, and waits a moment until it is gone, since the next attempts follow at
+   * once. Does nothing if the block is not stored: then its computation has failed.
    */
   private static void drop(RDDBlockId block, TaskContext task, Throwable failure) {
     try {
@@ -120,7 +120,7 @@ final class StoredBatches extends RDD<CachedBatch> {
         return;
       }
       LOG.warn("Cached block {} cannot be read; it is dropped", block, failure);
-      release(manager, block, task); // else the removal waits for this task
+      release(manager, block, task); // otherwise the removal waits for this task
       master.removeBlock(block);
       for (long waited = 0; waited < MOST_WAIT_MILLIS; waited += WAIT_MILLIS) {
         if (master.getLocations(block).isEmpty()) {

@@ -31,7 +31,7 @@ import scala.collection.immutable.Seq;
 public final class Attributes {
   private Attributes() {}
 
-  /** A column of a fresh id that is never null. */
+  /** A new column with a fresh id, whose values are never null. */
   public static Attribute column(String name, DataType type, Metadata metadata) {
     return new AttributeReference(
         name,
@@ -53,7 +53,7 @@ public final class Attributes {
     return alias(expression, name, Metadata.empty());
   }
 
-  /** The alias of an expression, with metadata. */
+  /** An expression under a name and a fresh id, with metadata. */
   public static NamedExpression alias(Expression expression, String name, Metadata metadata) {
     return new Alias(
         expression,
@@ -64,7 +64,7 @@ public final class Attributes {
         ScalaInterop.<String>emptySeq());
   }
 
-  /** A content under a column's name, id and metadata. */
+  /** An expression under the name, id and metadata of {@code target}. */
   public static NamedExpression as(Expression content, Attribute target) {
     return new Alias(
         content,
@@ -85,7 +85,7 @@ public final class Attributes {
     return -1;
   }
 
-  /** A schema of the given columns. */
+  /** The schema of rows with the given columns. */
   public static StructType schema(List<Attribute> attributes) {
     return new StructType(
         attributes.stream()
@@ -101,7 +101,7 @@ public final class Attributes {
   /**
    * The expression in terms of other columns.
    *
-   * @param names gives the replacement of a column; empty if there is none
+   * @param names gives the expression that replaces a column; empty if there is none
    * @return empty if a column of the expression has no replacement
    */
   public static Optional<Expression> renamed(
@@ -132,12 +132,12 @@ public final class Attributes {
     return ScalaInterop.seq(renamed);
   }
 
-  /** The column of a field at a place in rows. */
+  /** A reference to the field at position {@code ordinal} of rows. */
   public static BoundReference bound(int ordinal, StructField field) {
     return new BoundReference(ordinal, field.dataType(), field.nullable());
   }
 
-  /** An order over columns, bound to their ordinals. */
+  /** The order over columns, by their ordinals in {@code columns}. */
   public static SortOrder bound(SortOrder order, List<Attribute> columns) {
     return (SortOrder)
         renamed(
@@ -151,7 +151,7 @@ public final class Attributes {
             .orElseThrow(() -> new IllegalArgumentException(order + " is not over " + columns));
   }
 
-  /** Ascending by each in turn, nulls first. */
+  /** An ascending order by each column in turn, nulls first. */
   public static Seq<SortOrder> ascending(Collection<? extends Expression> columns) {
     return ScalaInterop.seq(
         columns.stream()
@@ -165,7 +165,7 @@ public final class Attributes {
             .toList());
   }
 
-  /** The right operand, with fresh ids if it shares some with the left one. */
+  /** The right operand of a join, with fresh ids if it shares some with the left one. */
   public static LogicalPlan distinctFrom(LogicalPlan left, LogicalPlan right) {
     if (left.outputSet().intersect(right.outputSet()).isEmpty()) {
       return right;
@@ -178,17 +178,23 @@ public final class Attributes {
         right);
   }
 
-  /** Columns, and the plan that gives them. */
+  /** A plan, and its columns that were asked for. */
   public record Source(LogicalPlan plan, List<Attribute> columns) {}
 
-  /** The source of columns, below all projections; empty if a projection computes one of them. */
+  /**
+   * The plan below all projections of {@code plan}, with its columns that these pass on as {@code
+   * columns}; empty if a projection computes one of them.
+   */
   public static Optional<Source> belowProjections(LogicalPlan plan, List<Attribute> columns) {
     return plan instanceof Project project
         ? below(project, columns).flatMap(read -> belowProjections(project.child(), read))
         : Optional.of(new Source(plan, columns));
   }
 
-  /** The columns below a projection; empty if it computes one of them. */
+  /**
+   * The columns below a projection that it passes on as {@code columns}; empty if it computes one
+   * of them.
+   */
   public static Optional<List<Attribute>> below(Project project, List<Attribute> columns) {
     Renamed renamed = Renamed.of(project);
     return counterparts(columns, renamed.above(), renamed.below());
@@ -197,8 +203,8 @@ public final class Attributes {
   /**
    * Columns that a projection passes on unchanged, in parallel lists.
    *
-   * @param below the columns in its child
-   * @param above the columns in its output
+   * @param below the columns in the projection's child
+   * @param above the same columns in the projection's output
    */
   public record Renamed(List<Attribute> below, List<Attribute> above) {
     public static Renamed of(Project project) {
@@ -215,8 +221,8 @@ public final class Attributes {
   }
 
   /**
-   * The columns of {@code others} at the places of {@code read} in {@code given}; empty if one has
-   * no counterpart.
+   * For each column of {@code read}, the column of {@code others} at its position in {@code given};
+   * empty if one has no counterpart.
    */
   public static Optional<List<Attribute>> counterparts(
       List<Attribute> read, List<Attribute> given, List<Attribute> others) {

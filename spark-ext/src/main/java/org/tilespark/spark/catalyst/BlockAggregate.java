@@ -24,7 +24,7 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
   private final Seq<Expression> children;
   private final int mutableAggBufferOffset;
   private final int inputAggBufferOffset;
-  private transient List<Expression> list; // the children, made at need
+  private transient List<Expression> list; // the children as a Java list, made at need
 
   protected BlockAggregate(
       Seq<Expression> children, int mutableAggBufferOffset, int inputAggBufferOffset) {
@@ -33,10 +33,10 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
     this.inputAggBufferOffset = inputAggBufferOffset;
   }
 
-  /** The aggregate's fields other than its children and offsets: values, none of them null. */
+  /** The aggregate's fields other than its children and offsets; none of them is null. */
   protected abstract List<Object> fields();
 
-  /** The children, in order. */
+  /** The aggregate's children, in order. */
   protected final List<Expression> childList() {
     if (list == null) {
       list = ScalaInterop.list(children);
@@ -44,7 +44,7 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
     return list;
   }
 
-  /** The arguments of the constructor. */
+  /** The arguments of the subclass's constructor. */
   private List<Object> arguments(Seq<Expression> of, int mutableOffset, int inputOffset) {
     List<Object> all = new ArrayList<>(fields());
     all.addAll(List.of(of, mutableOffset, inputOffset));

@@ -21,16 +21,16 @@ import scala.collection.immutable.Seq;
  */
 public abstract class BlockExpression extends Expression implements CodegenFallback, Serializable {
   private final Seq<Expression> children;
-  private transient List<Expression> list; // the same, made at need
+  private transient List<Expression> list; // the children as a Java list, made at need
 
   protected BlockExpression(Seq<Expression> children) {
     this.children = children;
   }
 
-  /** The expression's fields other than its children: values, none of them null. */
+  /** The expression's fields other than its children; none of them is null. */
   protected abstract List<Object> fields();
 
-  /** The children, in order. */
+  /** The expression's children, in order. */
   protected final List<Expression> childList() {
     if (list == null) {
       list = ScalaInterop.list(children);

@@ -13,9 +13,9 @@ public final class ChildColumns {
   private ChildColumns() {}
 
   /**
-   * The ordinal of each column, in their order.
+   * The ordinal of each column of {@code read} in the child's rows, in the order of {@code read}.
    *
-   * @param node node that reads them, for the message
+   * @param node node that reads the columns, for the message
    * @throws IllegalStateException if the child lacks a column, which is a defect of ours or of a
    *     rule
    */
@@ -38,7 +38,8 @@ public final class ChildColumns {
    * Checks that columns are the child's first ones, in their order.
    *
    * @param what text for the message: {@code "A stage expects the cells"}
-   * @throws IllegalStateException if they are not, which is a defect of ours or of a rule
+   * @throws IllegalStateException if they are not the first ones, which is a defect of ours or of a
+   *     rule
    */
   public static void requireFirst(
       SparkPlan node, SparkPlan child, Seq<Attribute> read, String what) {

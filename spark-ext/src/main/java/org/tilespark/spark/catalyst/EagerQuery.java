@@ -18,7 +18,8 @@ public final class EagerQuery {
   /**
    * Runs an action of a DataFrame under a description.
    *
-   * @param purpose as in the other method
+   * @param purpose purpose of the query, which follows the user's own description of jobs, if there
+   *     is one
    */
   public static <T> T run(Dataset<Row> query, String purpose, Function<Dataset<Row>, T> action) {
     return run(query.sparkSession().sparkContext(), purpose, () -> action.apply(query));
@@ -27,7 +28,8 @@ public final class EagerQuery {
   /**
    * Runs a query of this thread under a description.
    *
-   * @param purpose follows the user's own description of jobs, if there is one
+   * @param purpose purpose of the query, which follows the user's own description of jobs, if there
+   *     is one
    */
   public static <T> T run(SparkContext context, String purpose, Supplier<T> query) {
     String usersOwn = context.getLocalProperty(DESCRIPTION);

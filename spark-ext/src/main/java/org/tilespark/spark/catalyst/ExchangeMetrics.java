@@ -25,7 +25,7 @@ public final class ExchangeMetrics implements Serializable {
   private final SQLMetric readLocally;
   private final SQLMetric readRemotely;
 
-  /** Metrics of a node that has them among its own. */
+  /** The metrics of exchanges among all metrics of a node. */
   ExchangeMetrics(scala.collection.immutable.Map<String, SQLMetric> metrics) {
     this.inMemory = metrics.apply(IN_MEMORY);
     this.inPlace = metrics.apply(IN_PLACE);
@@ -34,7 +34,7 @@ public final class ExchangeMetrics implements Serializable {
     this.readRemotely = metrics.apply(READ_REMOTELY);
   }
 
-  /** The metrics of a node, under the names that the UI shows. */
+  /** New metrics for a node, with the names that the UI shows. */
   public static Map<String, SQLMetric> create(SparkContext context) {
     Map<String, SQLMetric> map = new LinkedHashMap<>();
     map.put(IN_MEMORY, bytes(context, "exchange: bytes kept in memory"));
@@ -50,9 +50,9 @@ public final class ExchangeMetrics implements Serializable {
   }
 
   /**
-   * A task wrote an output.
+   * Counts an output that a task wrote.
    *
-   * @param isInMemory true if it is kept in memory, false if in files
+   * @param isInMemory true if the output is kept in memory, false if in files
    * @param inPlaceBytes bytes of rows that were written directly to the memory where they are kept
    */
   public void wrote(long bytes, boolean isInMemory, long inPlaceBytes) {
@@ -60,12 +60,14 @@ public final class ExchangeMetrics implements Serializable {
     inPlace.add(inPlaceBytes);
   }
 
-  /** A task read a partition of an output of its own executor, in memory or in a file. */
+  /**
+   * Counts a partition that a task read from an output of its own executor, in memory or in a file.
+   */
   public void readLocally(long bytes) {
     readLocally.add(bytes);
   }
 
-  /** A task fetched a partition from another executor. */
+  /** Counts a partition that a task fetched from another executor. */
   public void readRemotely(long bytes) {
     readRemotely.add(bytes);
   }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 public interface GivesPlaces {
   /**
    * A plan with the node's rows and all its columns but the values, with the same ids, which makes
-   * no blocks; empty if there is none.
+   * no blocks; empty if the node has none.
    */
   Optional<LogicalPlan> places();
 }

@@ -24,11 +24,12 @@ import scala.collection.immutable.Seq;
  * Catalyst copies by reflection.
  */
 public abstract class LogicalBlockNode extends LogicalPlan {
-  private transient List<Object> fieldList; // made at need
-  private transient Seq<LogicalPlan> children; // the same
+  private transient List<Object> fieldList; // fields as a list, made at need
+  private transient Seq<LogicalPlan> children; // plans among the fields, made at need
 
   /**
-   * The arguments of the constructor in their order. Plans and sequences of plans are the children.
+   * The arguments of the subclass's constructor in their order. Plans and sequences of plans are
+   * the children.
    */
   protected abstract List<Object> fields();
 
@@ -113,7 +114,7 @@ public abstract class LogicalBlockNode extends LogicalPlan {
                 ScalaInterop.<LogicalPlan>list(newChildren).iterator()));
   }
 
-  /** All columns that no child has. */
+  /** All output columns that no child has. */
   @Override
   public final AttributeSet producedAttributes() {
     AttributeSet inputs = inputSet();

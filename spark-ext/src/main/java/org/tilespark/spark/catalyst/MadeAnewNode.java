@@ -14,7 +14,7 @@ import scala.collection.immutable.Seq;
  * @param <S> type of the node's specification
  */
 public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiInstanceRelation {
-  private static final int PRODUCED = 2; // of the fields
+  private static final int PRODUCED = 2; // position of the produced columns among the fields
 
   private final S spec;
   private final Seq<Attribute> inputs;
@@ -34,17 +34,17 @@ public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiI
     return spec;
   }
 
-  /** The columns that are read, starting with those of the first child. */
+  /** The columns that the node reads, starting with those of the first child. */
   public final Seq<Attribute> inputs() {
     return inputs;
   }
 
-  /** The columns that are made of them. */
+  /** The output columns, which are made of {@link #inputs}. */
   public final Seq<Attribute> produced() {
     return produced;
   }
 
-  /** The child, or the first of several. */
+  /** The child, or the first of several children. */
   public final LogicalPlan child() {
     return child;
   }
@@ -54,7 +54,10 @@ public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiI
     return produced;
   }
 
-  /** A copy with fresh ids, so that both sides of a self-join can be distinguished. */
+  /**
+   * A copy whose output columns have fresh ids, so that both sides of a self-join can be
+   * distinguished.
+   */
   @Override
   public LogicalPlan newInstance() {
     Object[] fields = fields().toArray();

@@ -15,7 +15,7 @@ public final class NodeFields {
    * A copy of one of Spark's nodes, whose constructor differs between Spark's versions, with
    * another value in one field.
    *
-   * @param field field of the node
+   * @param field present value of the field, as the node has it
    * @param value the field's new value
    */
   public static LogicalPlan with(LogicalPlan node, Object field, Object value) {
@@ -29,7 +29,7 @@ public final class NodeFields {
     return type.getSimpleName().replaceAll("(?<=.)(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
   }
 
-  /** The nodes among the fields, and in sequences among them. */
+  /** The nodes among the fields, and in the sequences among the fields. */
   static <T> List<T> children(List<Object> fields, Class<T> type) {
     List<T> children = new ArrayList<>();
     for (Object field : fields) {

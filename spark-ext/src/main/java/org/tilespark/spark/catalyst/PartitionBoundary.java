@@ -15,7 +15,7 @@ import org.tilespark.spark.error.ErrorBoundary.Body;
  * <p>For the task's thread only.
  */
 public final class PartitionBoundary {
-  private Throwable others; // what an input threw last
+  private Throwable others; // the last failure of an input
 
   private PartitionBoundary() {}
 

@@ -11,7 +11,7 @@ import scala.reflect.ClassTag;
  * The body of tasks that read a partition of each of several children. It is sent to executors, so
  * it refers to no node of a plan.
  *
- * @param <R> the results
+ * @param <R> type of the results
  */
 public interface PartitionsTask<R> extends Serializable {
   /** The results of partitions, one of each child, on the task's thread. */
@@ -20,7 +20,7 @@ public interface PartitionsTask<R> extends Serializable {
   /**
    * The results of all partitions, each after a {@link PartitionBoundary}.
    *
-   * @param children children, at least one, all with the same number of partitions
+   * @param children RDDs that are read, at least one, all with the same number of partitions
    * @param type type of the results
    */
   default RDD<R> over(List<? extends RDD<?>> children, Class<R> type) {
@@ -47,7 +47,7 @@ public interface PartitionsTask<R> extends Serializable {
         ScalaInterop.classTag(type));
   }
 
-  /** The partitions that a task reads; they stay inside it. */
+  /** The partitions that one task reads; this object does not leave the task. */
   record Partitions(List<scala.collection.Iterator<Object>> list) {
     scala.collection.Iterator<Partitions> and(scala.collection.Iterator<Object> next) {
       List<scala.collection.Iterator<Object>> more = new ArrayList<>(list);

@@ -23,12 +23,14 @@ import scala.collection.immutable.Seq;
  * Catalyst copies by reflection.
  */
 public abstract class PhysicalBlockNode extends SparkPlan {
-  private transient List<Object> fieldList; // made at need
-  private transient Seq<SparkPlan> children; // the same
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics; // the same
+  private transient List<Object> fieldList; // fields as a list, made at need
+  private transient Seq<SparkPlan> children; // plans among the fields, made at need
+  // Metrics by name, made at need.
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
-   * The arguments of the constructor in their order. Plans and sequences of plans are the children.
+   * The arguments of the subclass's constructor in their order. Plans and sequences of plans are
+   * the children.
    */
   protected abstract List<Object> fields();
 
@@ -106,7 +108,7 @@ public abstract class PhysicalBlockNode extends SparkPlan {
         ScalaInterop.seq(metrics));
   }
 
-  /** All columns that no child has. */
+  /** All output columns that no child has. */
   @Override
   public final AttributeSet producedAttributes() {
     AttributeSet inputs = inputSet();

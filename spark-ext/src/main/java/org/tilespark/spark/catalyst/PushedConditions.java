@@ -19,8 +19,8 @@ public final class PushedConditions {
    * Pushes those conditions of a filter below a node that can be expressed in terms of the node's
    * input, and keeps a filter of the others above; empty if no condition can be pushed.
    *
-   * @param moved gives a condition in terms of the input; empty if that is impossible
-   * @param onto makes the node over its filtered input
+   * @param moved gives a condition in terms of the node's input; empty if that is impossible
+   * @param onto makes the node above its input, which is then filtered
    */
   public static Optional<LogicalPlan> push(
       Filter filter,
@@ -41,7 +41,7 @@ public final class PushedConditions {
         : Optional.of(filtered(onto.apply(all(below)), above));
   }
 
-  /** The conjuncts of a condition. */
+  /** The conditions that a condition joins by AND. */
   public static List<Expression> conjuncts(Expression condition) {
     return split(condition).toList();
   }
@@ -52,7 +52,7 @@ public final class PushedConditions {
         : Stream.of(condition);
   }
 
-  /** A plan under conditions; itself if there are none. */
+  /** A plan's rows that satisfy all conditions; the plan itself if there are none. */
   public static LogicalPlan filtered(LogicalPlan plan, List<Expression> conditions) {
     return conditions.isEmpty() ? plan : new Filter(all(conditions), plan);
   }

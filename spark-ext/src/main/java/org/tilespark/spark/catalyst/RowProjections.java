@@ -13,7 +13,7 @@ public final class RowProjections {
    * A projection that interprets its expressions. Generating code would take 1 to 2 ms in each
    * task; in that time this projects thousands of rows, and there are few rows of blocks.
    *
-   * @param expressions bound to the rows it is applied to
+   * @param expressions expressions bound to the rows that are projected
    */
   public static UnsafeProjection of(List<? extends Expression> expressions) {
     return InterpretedUnsafeProjection.createProjection(ScalaInterop.<Expression>seq(expressions));

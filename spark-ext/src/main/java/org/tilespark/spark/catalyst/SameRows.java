@@ -16,7 +16,7 @@ public abstract class SameRows extends LogicalBlockNode {
     this.child = child;
   }
 
-  /** The plan that gives the rows. */
+  /** The child, whose rows this node passes on. */
   public final LogicalPlan child() {
     return child;
   }

@@ -29,7 +29,7 @@ public final class ScalaInterop {
     return Vector.from(CollectionConverters.<T>asScala(widen(list)));
   }
 
-  /** An immutable Scala sequence of the given elements. */
+  /** An immutable Scala sequence of {@code elements}. */
   @SafeVarargs
   @SuppressWarnings("varargs") // List.of copies
   public static <T> IndexedSeq<T> seq(T... elements) {

@@ -16,12 +16,12 @@ import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
  * physical node with the child.
  */
 public final class UncountedRows extends SameRows {
-  /** The node over a plan. */
+  /** The node over a child. */
   public UncountedRows(LogicalPlan child) {
     super(child);
   }
 
-  /** The estimates of the child's node, even after stages have replaced it. */
+  /** The estimates of the logical child, even after stages have replaced it. */
   @Override
   public Statistics stats() {
     return child() instanceof LogicalQueryStage stage ? stage.logicalPlan().stats() : super.stats();

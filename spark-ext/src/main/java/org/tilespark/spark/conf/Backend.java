@@ -1,11 +1,11 @@
 package org.tilespark.spark.conf;
 
-/** The user's choice of who computes. */
+/** The device that the user wants for computation. */
 public enum Backend {
   /** The GPU if the executor has one, otherwise the CPU. */
   AUTO,
-  /** The GPU; a failure where there is none. */
+  /** The GPU; if the executor has none, tasks fail. */
   GPU,
-  /** The CPU. */
+  /** The CPU, even if the executor has a GPU. */
   CPU
 }

@@ -1,9 +1,9 @@
 package org.tilespark.spark.conf;
 
-/** The keeper of cached blocks. */
+/** The store for cached blocks. */
 public enum CacheMode {
-  /** Memory outside the heap, and Spark's storage memory if that is full. */
+  /** Memory outside the heap; if that is full, Spark's storage memory. */
   AUTO,
-  /** Spark's own cache. */
+  /** Spark's own cache alone. */
   SPARK
 }

@@ -16,10 +16,10 @@ import org.tilespark.spark.error.InvalidInputException;
  * One configuration key: its name, type, default, scope and meaning, declared once in {@link
  * TileSparkConf} and printed from there into docs/configuration.md.
  *
- * @param <T> type of its value
+ * @param <T> type of the key's value
  */
 public final class ConfigKey<T> {
-  /** The reach of a key. */
+  /** The time at which a key is read, and thereby how it can be set. */
   public enum Reach {
     /** Read when a query is planned: {@code SET} or {@code spark.conf.set} changes it. */
     SESSION,
@@ -165,7 +165,7 @@ public final class ConfigKey<T> {
   /**
    * The value under this key, or the default.
    *
-   * @param lookup gives the text set for a name, or null where none is
+   * @param lookup gives the text that is set for a name, or null if none is set
    * @throws IllegalArgumentException if the text is not of this key's type
    */
   public T read(UnaryOperator<String> lookup) {
@@ -181,22 +181,22 @@ public final class ConfigKey<T> {
     }
   }
 
-  /** Full name, with the prefix. */
+  /** The key's full name, with the prefix. */
   public String name() {
     return name;
   }
 
-  /** The form of a value, in words. */
+  /** The accepted form of the key's values, in words. */
   public String type() {
     return type;
   }
 
-  /** The default as a user would write it. */
+  /** The default value as a user would write it. */
   public String defaultText() {
     return defaultText;
   }
 
-  /** The reach of the key. */
+  /** The key's reach. */
   public Reach reach() {
     return reach;
   }
@@ -213,7 +213,7 @@ public final class ConfigKey<T> {
   }
 
   /**
-   * A size in bytes.
+   * The number of bytes that a text states.
    *
    * @throws ArithmeticException if the text is valid but too large for a long
    */
@@ -222,17 +222,17 @@ public final class ConfigKey<T> {
     try {
       return JavaUtils.byteStringAsBytes(size);
     } catch (NumberFormatException e) {
-      throw e; // no size
+      throw e; // the text is no size
     } catch (IllegalArgumentException e) {
       throw new ArithmeticException("2^63 bytes or more");
     }
   }
 
   /**
-   * The text, unless it is a number other than 0 without a unit.
+   * The text without space around it; throws if that is a number other than 0 without a unit.
    *
    * @param usual the unit that the user probably meant
-   * @param other another unit
+   * @param other another unit that a message suggests
    */
   private static String withUnit(String text, String usual, String other) {
     String number = text.strip();
@@ -250,7 +250,7 @@ public final class ConfigKey<T> {
     return value;
   }
 
-  /** A number without a unit, where one is needed. */
+  /** The failure of a number without a unit where one is needed. */
   private static final class MissingUnitException extends IllegalArgumentException {
     private static final long serialVersionUID = 1;
 

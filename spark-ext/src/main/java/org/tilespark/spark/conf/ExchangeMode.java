@@ -6,6 +6,6 @@ public enum ExchangeMode {
   AUTO,
   /** Memory outside the heap; if that is impossible, an error that says why. */
   MEMORY,
-  /** Spark's own shuffle. */
+  /** Spark's own shuffle, always. */
   SPARK
 }

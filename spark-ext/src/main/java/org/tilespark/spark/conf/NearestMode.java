@@ -2,8 +2,8 @@ package org.tilespark.spark.conf;
 
 /** The planner of Spark's {@code NEAREST k BY}. */
 public enum NearestMode {
-  /** Products of vectors, where the ranking expression allows it. */
+  /** Products of vectors, if the ranking expression allows it; otherwise Spark. */
   AUTO,
-  /** Spark. */
+  /** Spark, always. */
   OFF
 }

@@ -303,7 +303,7 @@ public final class TileSparkConf {
         UI_ENABLED);
   }
 
-  /** Looks keys up in the active session's configuration. */
+  /** Looks up the text of a key in the active session's configuration. */
   public static UnaryOperator<String> session() {
     return session(SQLConf.get());
   }
@@ -312,12 +312,12 @@ public final class TileSparkConf {
     return name -> conf.getConfString(name, null);
   }
 
-  /** Looks keys up in an application's configuration. */
+  /** Looks up the text of a key in an application's configuration. */
   public static UnaryOperator<String> application(SparkConf conf) {
     return name -> conf.get(name, null);
   }
 
-  /** All settings of an application. */
+  /** All settings of an application: texts by keys. */
   public static Map<String, String> settings(SparkConf conf) {
     return Arrays.stream(conf.getAll()).collect(Collectors.toMap(Tuple2::_1, Tuple2::_2));
   }
@@ -326,7 +326,7 @@ public final class TileSparkConf {
    * Checks settings before they are used: each key that begins with {@code spark.tilespark.} must
    * be declared and have a value of its type.
    *
-   * @throws InvalidInputException if not
+   * @throws InvalidInputException if a key is undeclared, or its value is not of its type
    */
   public static void check(Map<String, String> settings) {
     for (String name : settings.keySet()) {
@@ -337,8 +337,8 @@ public final class TileSparkConf {
   /**
    * The key of this name.
    *
-   * @return empty if the name does not have our prefix
-   * @throws InvalidInputException if it has our prefix and is unknown
+   * @return the key; empty if the name does not have our prefix
+   * @throws InvalidInputException if the name has our prefix and is unknown
    */
   static Optional<ConfigKey<?>> checked(String name) {
     if (!name.regionMatches(true, 0, PREFIX, 0, PREFIX.length())) {
@@ -349,7 +349,8 @@ public final class TileSparkConf {
     if (found >= 0) {
       return Optional.of(all().get(found));
     }
-    // If the user left the group out, as in spark.tilespark.batchSize, the last word is correct.
+    // If the user left out the group, as in spark.tilespark.batchSize, the last word of the name is
+    // correct.
     String last = name.substring(name.lastIndexOf('.')).toLowerCase(Locale.ROOT);
     List<String> alike =
         known.stream().filter(key -> key.toLowerCase(Locale.ROOT).endsWith(last)).toList();

@@ -37,9 +37,9 @@ public enum ErrorBoundary {
   CALLS(ErrorCondition.INVALID_ARGUMENT),
   /** SQL functions, the planner, data sources and their options. */
   PLANNING(ErrorCondition.INVALID_ARGUMENT),
-  /** Reading of files. */
+  /** Code of ours that reads files. */
   FILES(ErrorCondition.INVALID_FILE),
-  /** Work on blocks. */
+  /** Code of ours that works on blocks. */
   BLOCKS(ErrorCondition.INVALID_BLOCK);
 
   private final ErrorCondition badInput;
@@ -51,7 +51,7 @@ public enum ErrorBoundary {
   /** The work inside of the boundary. */
   @FunctionalInterface
   public interface Body<T> {
-    /** Does it. */
+    /** Does the work. */
     T run() throws Exception;
   }
 
@@ -92,7 +92,7 @@ public enum ErrorBoundary {
     }
   }
 
-  /** The exception that leaves in place of {@code failure}. */
+  /** The exception that is thrown in place of {@code failure}. */
   public Exception replaced(Exception failure) {
     if (failure instanceof IllegalArgumentException
         && (failure instanceof InvalidInputException || !(failure instanceof SparkThrowable))) {
@@ -172,7 +172,7 @@ public enum ErrorBoundary {
    * Throws an exception that reports a defect of tilespark, for calls by Spark without another
    * boundary.
    *
-   * @return nothing, as {@link #thrown}
+   * @return never, as {@link #thrown}
    */
   public static RuntimeException defect(String reason) {
     return thrown(new TileSparkException(ErrorCondition.INTERNAL, reason, null));
@@ -184,7 +184,10 @@ public enum ErrorBoundary {
         : "unexpected " + failure + "; please report it with the trace";
   }
 
-  /** The new exception, with a {@link ShortTrace} of where the old one was thrown. */
+  /**
+   * The exception {@code exception}, with a {@link ShortTrace} of the place where {@code old} was
+   * thrown.
+   */
   private static <E extends Exception> E inPlaceOf(Exception old, E exception) {
     exception.setStackTrace(ShortTrace.of(old.getStackTrace()));
     for (Throwable suppressed : old.getSuppressed()) {
@@ -196,7 +199,7 @@ public enum ErrorBoundary {
   /**
    * Throws any exception; Spark declares none of its checked ones.
    *
-   * @return nothing; {@code throw thrown(e)} tells the compiler that the method ends there
+   * @return never; {@code throw thrown(e)} tells the compiler that the method ends there
    */
   public static RuntimeException thrown(Throwable failure) {
     return ErrorBoundary.<RuntimeException>throwAny(failure);

@@ -24,7 +24,7 @@ public enum ErrorCondition {
       "KD000",
       "the .npy file does not exist, or its content is not what its header says",
       "make the file again"),
-  /** This client or version of Spark cannot do it. */
+  /** This client or version of Spark cannot do what was requested. */
   UNSUPPORTED("0A000", "this client or version of Spark cannot do it", "the text names what can"),
   /** The session was started without the extension. */
   NO_EXTENSION(
@@ -68,12 +68,12 @@ public enum ErrorCondition {
     this.advice = advice;
   }
 
-  /** The name that Spark's clients show, {@code TILESPARK_INVALID_BLOCK}. */
+  /** The condition's name as Spark's clients show it, {@code TILESPARK_INVALID_BLOCK}. */
   public String id() {
     return "TILESPARK_" + name();
   }
 
-  /** The SQLSTATE, five characters. */
+  /** The condition's SQLSTATE, five characters. */
   public String sqlState() {
     return sqlState;
   }
@@ -86,7 +86,7 @@ public enum ErrorCondition {
     return this == INVALID_ARGUMENT || this == INVALID_BLOCK || this == INVALID_FILE;
   }
 
-  /** The whole message of an exception. */
+  /** The whole message of an exception with this condition. */
   String message(String reason) {
     return "[%s] %s SQLSTATE: %s"
         .formatted(id(), SQL_STATE.matcher(reason).replaceAll(" (SQLSTATE $1)"), sqlState);

@@ -9,7 +9,10 @@ public final class InvalidInputException extends IllegalArgumentException
   private final ErrorCondition condition;
   private final String reason;
 
-  /** Wrong input of this kind; {@code reason} says what was found and what was expected. */
+  /**
+   * Wrong input of the kind {@code condition}; {@code reason} says what was found and what was
+   * expected.
+   */
   public InvalidInputException(ErrorCondition condition, String reason) {
     this(condition, reason, null);
   }

@@ -1,6 +1,6 @@
 package org.tilespark.spark.error;
 
-/** How long a text is as JSON. */
+/** Measures the length of a text as JSON. */
 final class JsonLength {
   private static final String CUT = "...";
 
@@ -9,7 +9,7 @@ final class JsonLength {
   /** The text, cut so that it takes at most {@code most} characters in JSON. */
   static String cut(String text, int most) {
     int length = 0;
-    int fits = 0; // characters after which there is room to say that more follow
+    int fits = 0; // count of first characters that leave room for the sign that more follow
     for (int i = 0; i < text.length(); i++) {
       if (length + CUT.length() <= most) {
         fits = i;
@@ -26,6 +26,6 @@ final class JsonLength {
     if (c == '"' || c == '\\') {
       return 2;
     }
-    return c < ' ' ? 6 : 1; // as an escape by number, the longest
+    return c < ' ' ? 6 : 1; // 6 as an escape by number, the longest form
   }
 }

@@ -1,11 +1,11 @@
 package org.tilespark.spark.error;
 
-/** The session cannot plan our operators. */
+/** Reports that the session cannot plan our operators. */
 public final class NoExtensionException extends IllegalStateException
     implements TileSparkThrowable {
   private final String reason;
 
-  /** The extension is missing; {@code reason} says how to add it. */
+  /** Reports a missing extension; {@code reason} says how to add it. */
   public NoExtensionException(String reason) {
     super(ErrorCondition.NO_EXTENSION.message(reason));
     this.reason = reason;

@@ -7,10 +7,10 @@ public final class Require {
   private Require() {}
 
   /**
-   * The value, which is not null.
+   * The value, if it is not null.
    *
    * @param method name of the method, for the message: {@code "MatrixBlocks.transpose"}
-   * @throws IllegalArgumentException that names method and argument, if it is null
+   * @throws IllegalArgumentException that names method and argument, if the value is null
    */
   public static <T> T given(T value, String method, String argument) {
     if (value == null) {
@@ -22,9 +22,9 @@ public final class Require {
   }
 
   /**
-   * The known option with a name, ignoring case.
+   * The one of the known options that has a name, ignoring case.
    *
-   * @throws IllegalArgumentException that lists the options, if there is none
+   * @throws IllegalArgumentException that lists the known options, if none has the name
    */
   public static String option(String name, List<String> known) {
     for (String option : known) {
@@ -41,9 +41,9 @@ public final class Require {
   }
 
   /**
-   * The text of an option in a map.
+   * The text of an option, if it is not null.
    *
-   * @throws IllegalArgumentException if it is null
+   * @throws IllegalArgumentException if the text is null
    */
   public static String text(String text, String option) {
     if (text == null) {

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  */
 final class ShortTrace {
   private static final Logger LOG = LoggerFactory.getLogger(ShortTrace.class);
-  private static final int OURS = 4; // frames, from the top
+  private static final int OURS = 4; // count of our frames that are kept, from the top
   private static final List<String> OTHERS =
       List.of(
           "java.",
@@ -33,7 +33,7 @@ final class ShortTrace {
 
   private ShortTrace() {}
 
-  /** The frames to keep; all of them if none is ours. */
+  /** The frames of a trace to keep; all of them if none is ours. */
   static StackTraceElement[] of(StackTraceElement[] whole) {
     int[] ours =
         IntStream.range(0, whole.length)

@@ -1,10 +1,12 @@
 package org.tilespark.spark.error;
 
-/** A task asked for memory or a device of its application, which has stopped meanwhile. */
+/**
+ * Reports that a task asked for memory or a device of its application, which has stopped meanwhile.
+ */
 public final class StoppedException extends IllegalStateException implements TileSparkThrowable {
   private final String reason;
 
-  /** The application has stopped; {@code reason} says what was requested and what helps. */
+  /** Reports a stopped application; {@code reason} says what was requested and what helps. */
   public StoppedException(String reason) {
     super(ErrorCondition.STOPPED.message(reason));
     this.reason = reason;

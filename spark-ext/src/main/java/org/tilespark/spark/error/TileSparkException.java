@@ -16,9 +16,9 @@ public final class TileSparkException extends QueryExecutionException
   private final String reason;
 
   /**
-   * A failure of this kind, for this reason.
+   * A failure of the kind {@code condition}, for the reason {@code reason}.
    *
-   * @param cause the first exception, or null
+   * @param cause the first exception of the failure, or null
    */
   public TileSparkException(ErrorCondition condition, String reason, Throwable cause) {
     super(condition.message(reason), cause);

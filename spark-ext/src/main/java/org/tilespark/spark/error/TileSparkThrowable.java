@@ -9,7 +9,7 @@ import org.apache.spark.SparkThrowable;
  * list of conditions, which does not contain ours.
  */
 public interface TileSparkThrowable extends SparkThrowable {
-  /** The kind of error. */
+  /** The kind of this error. */
   ErrorCondition condition();
 
   /**
@@ -37,13 +37,13 @@ public interface TileSparkThrowable extends SparkThrowable {
     return Map.of("reason", JsonLength.cut(reason(), 1000));
   }
 
-  /** Spark asks for it since 4.1. */
+  /** The template of a message, for which Spark asks since 4.1. */
   @Override
   default String getDefaultMessageTemplate() {
     return "<reason>";
   }
 
-  /** No contexts: reasons name blocks, files and options, and not places in SQL texts. */
+  /** Returns no contexts: reasons name blocks, files and options, and not places in SQL texts. */
   @Override
   default QueryContext[] getQueryContext() {
     return new QueryContext[0];

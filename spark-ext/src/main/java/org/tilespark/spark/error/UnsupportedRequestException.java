@@ -1,11 +1,11 @@
 package org.tilespark.spark.error;
 
-/** A request to one of our Java methods that cannot be fulfilled here. */
+/** Reports a request to one of our Java methods that cannot be fulfilled here. */
 public final class UnsupportedRequestException extends UnsupportedOperationException
     implements TileSparkThrowable {
   private final String reason;
 
-  /** A request that cannot be fulfilled; {@code reason} says why, and what is possible. */
+  /** Reports the request; {@code reason} says why it cannot be fulfilled, and what is possible. */
   public UnsupportedRequestException(String reason) {
     this(reason, null);
   }

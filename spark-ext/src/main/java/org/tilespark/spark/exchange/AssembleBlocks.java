@@ -29,9 +29,9 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
   /**
    * The node over {@code child}.
    *
-   * @param inputs columns of the child: one key per axis, then those of the pieces
-   * @param produced the output, which corresponds to {@code inputs} without the keys, position by
-   *     position
+   * @param inputs columns of the child: one key per axis, then the pieces' columns
+   * @param produced output columns, which correspond to {@code inputs} without the keys, position
+   *     by position
    */
   public AssembleBlocks(
       AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
@@ -58,7 +58,8 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
   }
 
   /**
-   * Partitioned by grouping columns, then by the blocks' places, if these are the cells' places.
+   * The blocks are partitioned by grouping columns, then by their places, if these are the cells'
+   * places.
    */
   @Override
   public Optional<BlockPartitioning> partitioning(SparkContext context) {
@@ -72,7 +73,7 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
     return Optional.of(BlockPartitioning.by(place, Exchange.partitions(context, spec())));
   }
 
-  /** The places of the marks, one for each block. */
+  /** The plan of the marks, which have the places of all blocks. */
   @Override
   public Optional<LogicalPlan> places() {
     if (!(child() instanceof PieceUnion union) || !(union.marks() instanceof MarkCells marks)) {

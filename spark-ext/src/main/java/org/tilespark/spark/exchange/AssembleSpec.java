@@ -19,11 +19,11 @@ import scala.Option;
  * How target blocks are assembled from pieces.
  *
  * @param kind matrix or volume
- * @param grid the target tiling, without an end
- * @param missing value of elements without a piece, or an error
+ * @param grid the target tiling, which has no end
+ * @param missing value of elements that are in no piece, or an error
  * @param operator operator's name, for messages: {@code "matrix_reblock"}
- * @param predicted predicted bytes of the shuffle below, in words
- * @param images maps the pieces to places in the result; empty if they keep their places
+ * @param predicted prediction of the bytes that the shuffle below sends
+ * @param images maps the pieces to places in the result; empty if pieces keep their places
  * @param unmarked extents of every array if target blocks have no marks because each has at least
  *     one piece; empty if marks say where blocks end
  */
@@ -44,9 +44,10 @@ public record AssembleSpec(
   }
 
   /**
-   * Bytes through the shuffle of one array.
+   * A prediction of the bytes that one array's pieces take in the shuffle.
    *
-   * @param bytes as Spark's metric {@code data size} counts them; -1 if the extents are unknown
+   * @param bytes bytes as Spark's metric {@code data size} counts them; -1 if the extents are
+   *     unknown
    * @param isLeast true if the blocks' own shape is not known, so that there may be more pieces
    * @param perArray true if there are grouping columns, so that there may be more arrays
    * @param blocks the target tiling of one array; empty if the extents are unknown
@@ -58,7 +59,7 @@ public record AssembleSpec(
       return blocks.isEmpty() ? 0 : blocks.get().cells();
     }
 
-    /** Shows the bytes, if they are known, next to Spark's measurements. */
+    /** Shows the predicted bytes, if they are known, next to Spark's measurements. */
     public void tell(SQLMetric metric, SparkContext context) {
       if (bytes >= 0) {
         metric.set(bytes);
@@ -94,15 +95,15 @@ public record AssembleSpec(
   }
 
   /**
-   * The text in EXPLAIN: {@code "matrix 7 x 5, missing=error, shuffle predicted 123 bytes into 2
-   * blocks"}.
+   * The text of this assembly in EXPLAIN: {@code "matrix 7 x 5, missing=error, shuffle predicted
+   * 123 bytes into 2 blocks"}.
    */
   @Override
   public String toString() {
     return withoutShuffle() + ", " + predicted;
   }
 
-  /** The text in EXPLAIN if pieces are read in place without a shuffle. */
+  /** The text of this assembly in EXPLAIN if pieces are read in place without a shuffle. */
   public String withoutShuffle() {
     String shape =
         Arrays.stream(blockShape().toArray())

@@ -19,7 +19,7 @@ import org.tilespark.spark.catalyst.Attributes;
  * @param hash the partitioning as Spark's class
  */
 public record BlockPartitioning(HashPartitioning hash) {
-  /** Hashed by columns, as a shuffle does it. */
+  /** The partitioning by a hash of columns, as a shuffle does it. */
   public static BlockPartitioning by(Collection<? extends Expression> keys, int partitions) {
     return new BlockPartitioning(Exchange.by(keys, partitions));
   }
@@ -29,17 +29,17 @@ public record BlockPartitioning(HashPartitioning hash) {
     return Exchange.where(context, plan).map(BlockPartitioning::new);
   }
 
-  /** The partitioning that a physical node reports. */
+  /** The partitioning as a physical node reports it. */
   public Partitioning partitioning() {
     return hash;
   }
 
-  /** Count of partitions. */
+  /** Count of partitions of this partitioning. */
   public int partitions() {
     return hash.numPartitions();
   }
 
-  /** The columns that decide. */
+  /** The columns that determine a row's partition. */
   public List<Attribute> columns() {
     return Attributes.usedBy(hash);
   }
@@ -57,7 +57,7 @@ public record BlockPartitioning(HashPartitioning hash) {
   /**
    * This partitioning in terms of positions in a list of columns.
    *
-   * @throws IllegalArgumentException if it uses other columns too
+   * @throws IllegalArgumentException if the partitioning uses other columns too
    */
   public BoundPartitioning bound(List<Attribute> columns) {
     return BoundPartitioning.of(hash, columns);

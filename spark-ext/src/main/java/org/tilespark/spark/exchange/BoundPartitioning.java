@@ -18,14 +18,14 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * {@link HashPartitioning} over attributes that none of their children has: Catalyst does not
  * normalise the ids of these when it compares plans, so equal plans would differ.
  *
- * @param bound its attributes are {@link BoundReference}s
+ * @param bound partitioning whose attributes are {@link BoundReference}s
  */
 public record BoundPartitioning(HashPartitioning bound) implements Serializable {
 
   /**
    * A partitioning that uses no other columns than {@code columns}.
    *
-   * @throws IllegalArgumentException if it does
+   * @throws IllegalArgumentException if the partitioning uses other columns
    */
   public static BoundPartitioning of(HashPartitioning partitioning, List<Attribute> columns) {
     Expression bound =
@@ -43,7 +43,7 @@ public record BoundPartitioning(HashPartitioning bound) implements Serializable 
     return new BoundReference(position, used.dataType(), used.nullable());
   }
 
-  /** The partitioning in terms of the columns at these positions. */
+  /** The partitioning in terms of {@code columns}, of which it uses those at its positions. */
   public HashPartitioning over(List<Attribute> columns) {
     return (HashPartitioning)
         bound.transform(
@@ -63,7 +63,7 @@ public record BoundPartitioning(HashPartitioning bound) implements Serializable 
         && hash.semanticEquals(over(columns));
   }
 
-  /** The partition of a row with these columns. */
+  /** The function that gives the partition of a row with these columns. */
   public ToIntFunction<InternalRow> partitionOf() {
     return Exchange.partitionOf(bound);
   }

@@ -8,7 +8,7 @@ import org.tilespark.layout.Cuts;
  * The keys of a re-block: every piece goes to its own cell, whose key is the place of the cell's
  * first element.
  *
- * @param cuts the target tiling
+ * @param cuts the target tiling, in whose cells the pieces are
  */
 public record CellOrigins(Cuts cuts) implements PieceKeys {
   @Override

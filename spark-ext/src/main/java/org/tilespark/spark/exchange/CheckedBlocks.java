@@ -31,9 +31,9 @@ public final class CheckedBlocks extends LogicalBlockNode {
    * The node over blocks.
    *
    * @param grid check of each block; empty for no check
-   * @param places columns of {@code blocks}: offsets, then sizes; none without {@code grid}
+   * @param places columns of {@code blocks}: offsets, then sizes; empty without {@code grid}
    * @param found columns of the second plan, which Spark must not prune
-   * @param checks the second plan, or none
+   * @param checks the second plan; empty if there is none
    */
   public CheckedBlocks(
       Option<GridCheck> grid,
@@ -48,7 +48,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
     this.checks = checks;
   }
 
-  /** Blocks that are passed on if a second plan runs without an error. */
+  /** The node that passes on blocks if a second plan runs without an error. */
   public static CheckedBlocks of(LogicalPlan blocks, LogicalPlan checks) {
     return new CheckedBlocks(
         ScalaInterop.none(),
@@ -58,18 +58,18 @@ public final class CheckedBlocks extends LogicalBlockNode {
         ScalaInterop.<LogicalPlan>seq(checks));
   }
 
-  /** These blocks with the check of each one only. */
+  /** This node with the check of each block, but without the second plan. */
   public CheckedBlocks withoutChecks() {
     return new CheckedBlocks(
         grid, places, ScalaInterop.emptySeq(), blocks, ScalaInterop.emptySeq());
   }
 
-  /** These blocks with another plan that runs first and has the same columns. */
+  /** This node with another second plan that has the same columns. */
   public CheckedBlocks withChecks(LogicalPlan newChecks) {
     return new CheckedBlocks(grid, places, found, blocks, ScalaInterop.<LogicalPlan>seq(newChecks));
   }
 
-  /** These checks of other blocks with the same columns. */
+  /** This node over other blocks with the same columns. */
   public CheckedBlocks withBlocks(LogicalPlan newBlocks) {
     return new CheckedBlocks(grid, places, found, newBlocks, checks);
   }
@@ -79,7 +79,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
     return grid;
   }
 
-  /** Offsets and sizes of the blocks, or none. */
+  /** Columns of the blocks' offsets, then of their sizes; empty if blocks are not checked each. */
   public Seq<Attribute> places() {
     return places;
   }
@@ -89,12 +89,12 @@ public final class CheckedBlocks extends LogicalBlockNode {
     return found;
   }
 
-  /** The blocks that it gives. */
+  /** The plan of the blocks that the node passes on. */
   public LogicalPlan blocks() {
     return blocks;
   }
 
-  /** The plan that runs first, or none. */
+  /** The second plan, which runs first; empty if there is none. */
   public Seq<LogicalPlan> checks() {
     return checks;
   }

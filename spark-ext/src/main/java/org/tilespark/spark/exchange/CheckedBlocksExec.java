@@ -29,9 +29,9 @@ public final class CheckedBlocksExec extends SameRowsExec {
    * The node over blocks.
    *
    * @param grid check of each block; empty for no check
-   * @param places columns of {@code blocks}: offsets, then sizes; none without {@code grid}
+   * @param places columns of {@code blocks}: offsets, then sizes; empty without {@code grid}
    * @param found columns of the second plan
-   * @param checks the plan that runs first, or none
+   * @param checks the second plan, which runs first; empty if there is none
    */
   public CheckedBlocksExec(
       Option<GridCheck> grid,

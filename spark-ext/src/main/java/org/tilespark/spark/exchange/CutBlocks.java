@@ -65,7 +65,7 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
     return blocks(spec(), ScalaInterop.list(produced()));
   }
 
-  /** The block columns' ordinals in the columns of pieces after the keys. */
+  /** The block columns' ordinals in {@code produced}, the columns of pieces after the keys. */
   static BlockSchema blocks(CutSpec spec, List<Attribute> produced) {
     return BlockSchema.find(Attributes.schema(produced), spec.kind(), spec.operator());
   }
@@ -87,7 +87,10 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
     return BlockStatistics.ofPieces(child());
   }
 
-  /** A copy with fresh ids, so that both sides of a self-join can be distinguished. */
+  /**
+   * A copy whose output columns have fresh ids, so that both sides of a self-join can be
+   * distinguished.
+   */
   @Override
   public LogicalPlan newInstance() {
     return new CutBlocks(

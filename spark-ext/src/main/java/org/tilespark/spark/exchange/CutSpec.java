@@ -12,10 +12,9 @@ import scala.Option;
  * Specifies how blocks are cut into pieces.
  *
  * @param kind matrix or volume
- * @param cuts cuts in elements of the whole array; axes as the blocks have them
+ * @param cuts cuts in elements of the whole array, along the axes of the blocks
  * @param keys keys of the pieces in the shuffle
- * @param extents extents of the whole array, which must contain all blocks; needed if the cuts have
- *     an end
+ * @param images maps pieces to places in the resulting array; empty if pieces keep their places
  * @param images maps pieces to places in the resulting array; empty if that is the same array
  * @param coPartitioned the partitioning of the blocks, by positions in their columns, if the first
  *     key of pieces is chosen so that it hashes to the partition of their block. If blocks turn out
@@ -46,7 +45,10 @@ public record CutSpec(
     }
   }
 
-  /** This cut with keys that keep pieces in the partitions of their blocks. */
+  /**
+   * This cut with keys that keep pieces in the partitions of their blocks, which are partitioned by
+   * {@code blocks}.
+   */
   public CutSpec with(BoundPartitioning blocks) {
     return new CutSpec(kind, cuts, keys, extents, images, Option.apply(blocks), operator);
   }
@@ -56,7 +58,7 @@ public record CutSpec(
     return images.isEmpty() ? new PieceCursor(cuts) : new PieceCursor(images.get());
   }
 
-  /** The text in EXPLAIN: {@code "matrix at every 4 x every 6"}. */
+  /** The text of this cut in EXPLAIN: {@code "matrix at every 4 x every 6"}. */
   @Override
   public String toString() {
     return kind.label()

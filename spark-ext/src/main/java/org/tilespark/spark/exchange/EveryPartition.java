@@ -7,7 +7,7 @@ import org.apache.spark.rdd.PartitionGroup;
 import org.apache.spark.rdd.RDD;
 import scala.Option;
 
-/** Gives each task all partitions. */
+/** Gives each task of an RDD all partitions of its parent. */
 record EveryPartition() implements PartitionCoalescer, Serializable {
   @Override
   public PartitionGroup[] coalesce(int tasks, RDD<?> parent) {

@@ -62,9 +62,9 @@ import scala.collection.immutable.Seq;
  * knows how Spark hashes. {@link ExchangeChoice} decides whether Spark or tilespark moves the rows.
  */
 public final class Exchange {
-  private static final int HASH_SEED = 42; // of Spark's HashPartitioning
+  private static final int HASH_SEED = 42; // the seed of Spark's HashPartitioning
 
-  /** Keys that set the number of partitions of a shuffle, if the user has set them. */
+  /** Settings of the number of partitions of a shuffle, which count if the user has set them. */
   private static final List<String> PARTITION_KEYS =
       List.of(
           "spark.sql.shuffle.partitions",
@@ -72,22 +72,22 @@ public final class Exchange {
 
   private Exchange() {}
 
-  // ---- what a node asks of a child
+  // ---- requirements of a node on a child
 
   /** No requirement on the partitions of rows. */
   public static Distribution anywhere() {
     return UnspecifiedDistribution$.MODULE$;
   }
 
-  /** Rows with equal keys are in one partition; without keys, all rows are. */
+  /** The requirement that rows with equal keys are in one partition; without keys, all rows. */
   public static Distribution together(Collection<? extends Expression> keys) {
     return keys.isEmpty() ? AllTuples$.MODULE$ : ClusteredDistributions.of(keys);
   }
 
   /**
-   * Rows with equal keys are in one partition, of {@code partitions} if a shuffle is needed. If
-   * they already are, in any number of partitions, they stay, so adaptive execution may join small
-   * partitions.
+   * The requirement that rows with equal keys are in one partition, of {@code partitions} if a
+   * shuffle is needed. If they already are, in any number of partitions, they stay, so adaptive
+   * execution may join small partitions.
    */
   public static Distribution together(
       SparkPlan child, Collection<? extends Expression> keys, int partitions) {
@@ -101,10 +101,10 @@ public final class Exchange {
   }
 
   /**
-   * Rows of several children with equal keys are in one partition. The keys are ordered as an
-   * existing partitioning by all of them, since only then does Spark keep it.
+   * The requirements that rows of several children with equal keys are in one partition. The keys
+   * are ordered as an existing partitioning by all of them, since only then does Spark keep it.
    *
-   * @param keys keys of each child
+   * @param keys key columns of each child
    * @param partitions number of partitions if all children must be shuffled; empty for Spark's
    *     default
    */
@@ -145,14 +145,14 @@ public final class Exchange {
   }
 
   /**
-   * Rows with equal keys are in that one of {@code partitions} partitions which {@link #partition}
-   * gives.
+   * The requirement that rows with equal keys are in that one of {@code partitions} partitions
+   * which {@link #partition} gives.
    */
   public static Distribution together(Collection<? extends Expression> keys, int partitions) {
     return ClusteredDistributions.ofAll(keys, partitions);
   }
 
-  /** All rows are broadcast to every executor, as an array of rows. */
+  /** The requirement that all rows are broadcast to every executor, as an array of rows. */
   public static Distribution everywhere() {
     return new BroadcastDistribution(IdentityBroadcastMode$.MODULE$);
   }
@@ -172,7 +172,7 @@ public final class Exchange {
    * The rows of a child with each partition sorted. The task sorts them unless the child does; rows
    * from an exchange in memory are not copied.
    *
-   * @param order over columns of the child
+   * @param order order over columns of the child
    */
   public static RDD<InternalRow> sorted(SparkPlan child, Seq<SortOrder> order) {
     RDD<InternalRow> rows = child.execute();
@@ -193,25 +193,28 @@ public final class Exchange {
         ScalaInterop.classTag(InternalRow.class));
   }
 
-  /** True if the child gives each partition sorted so. */
+  /** True if the rows of each of the child's partitions are in this order. */
   public static boolean isSorted(SparkPlan child, Seq<SortOrder> order) {
     return SortOrder$.MODULE$.orderingSatisfies(child.outputOrdering(), order);
   }
 
   // ---- how a node's rows are partitioned
 
-  /** Partitioned by columns, as a shuffle does it. */
+  /** The partitioning by a hash of columns, as a shuffle does it. */
   public static HashPartitioning by(Collection<? extends Expression> keys, int partitions) {
     return new HashPartitioning(ScalaInterop.<Expression>seq(keys), partitions);
   }
 
-  /** True if rows are partitioned by exactly these columns, in this order. */
+  /** True if rows are partitioned by exactly the columns {@code keys}, in this order. */
   public static boolean isBy(Partitioning partitioning, Collection<? extends Expression> keys) {
     return partitioning instanceof HashPartitioning hash
         && hash.expressions().equals(ScalaInterop.<Expression>seq(keys));
   }
 
-  /** A child's partitioning in other terms; unknown if one of its columns has no counterpart. */
+  /**
+   * A child's partitioning in terms of other columns; unknown if one of its columns has no
+   * counterpart.
+   */
   public static Partitioning renamed(
       Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
     return Optional.of(partitioning)
@@ -221,18 +224,19 @@ public final class Exchange {
         .orElseGet(() -> unknown(partitioning.numPartitions()));
   }
 
-  /** All rows in one partition. */
+  /** The partitioning with all rows in one partition. */
   public static Partitioning onePartition() {
     return SinglePartition$.MODULE$;
   }
 
-  /** Rows are in partitions by no known rule. */
+  /** The partitioning of rows that are in partitions by no known rule. */
   public static Partitioning unknown(int partitions) {
     return new UnknownPartitioning(partitions);
   }
 
   /**
-   * Positions among the keys of the columns by which rows are partitioned, if these are all keys.
+   * The position in {@code keys} of each column by which rows are partitioned; empty unless these
+   * columns are all of the keys.
    */
   static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
     List<Integer> order = new ArrayList<>();
@@ -260,8 +264,8 @@ public final class Exchange {
 
   /**
    * Count of partitions for the pieces of blocks: the user's setting; otherwise a count that fits
-   * the work, if metadata states the array's size. For several arrays, whose number is unknown, it
-   * is at least Spark's default.
+   * the work, if metadata states the array's size. For an unknown number of arrays it is at least
+   * Spark's default.
    */
   public static int partitions(SparkContext context, AssembleSpec spec) {
     int usual = partitions();
@@ -285,10 +289,10 @@ public final class Exchange {
   }
 
   /**
-   * The count of partitions if the cells may be unknown; then for all arrays together.
+   * The count of partitions for blocks whose tiling may be unknown; then for all arrays together.
    *
    * @param bytes bytes of all blocks
-   * @param cells cells of one array
+   * @param cells tiling of one array; empty if it is unknown
    */
   public static int partitions(SparkContext context, long bytes, Optional<Cuts> cells) {
     if (cells.isPresent()) {
@@ -324,7 +328,7 @@ public final class Exchange {
    * True if the pieces of blocks go to one task without an exchange: the array is so small that the
    * task ends before an exchange would start, and its blocks cost little to compute.
    *
-   * @param pieces the plan that gives them
+   * @param pieces the plan of the pieces
    */
   public static boolean isOneTask(LogicalPlan pieces, AssembleSpec spec) {
     if (spec.predicted().perArray()) {
@@ -341,9 +345,9 @@ public final class Exchange {
    * A plan in which tasks read the pieces of cached blocks in place; empty if an exchange is
    * needed.
    *
-   * @param pieces the plan that gives them
-   * @param by columns by which an exchange would send them
-   * @param order the order in which a task assembles them
+   * @param pieces the plan of the pieces
+   * @param by columns by which an exchange would send the pieces
+   * @param order order in which a task assembles the pieces
    */
   public static Optional<SparkPlan> inPlace(
       SparkContext context,
@@ -372,7 +376,7 @@ public final class Exchange {
   /**
    * True if pieces of {@code bytes} bytes in all go to one task without an exchange.
    *
-   * @param sources the plans from which they are cut
+   * @param sources plans of the blocks from which the pieces are cut
    */
   public static boolean isOneTask(long bytes, List<LogicalPlan> sources) {
     return !isAsked() && sources.stream().allMatch(each -> SmallArrays.isSmall(bytes, each));
@@ -401,14 +405,14 @@ public final class Exchange {
   }
 
   /**
-   * The rows of all partitions as one, which one task reads one after another; empty if there are
-   * none.
+   * The rows of all partitions as one partition, which one task reads one after another; empty if
+   * there are none.
    */
   public static <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
     return gathered(rows, type, 1);
   }
 
-  /** These rows for several tasks, each of which reads all of them. */
+  /** These rows for {@code tasks} tasks, each of which reads all of them. */
   static <T> RDD<T> gathered(RDD<T> rows, Class<T> type, int tasks) {
     if (rows.getNumPartitions() == 0) {
       return withPartitions(rows, type, tasks);
@@ -418,7 +422,7 @@ public final class Exchange {
         : rows.coalesce(tasks, false, Option.apply(new EveryPartition()), null);
   }
 
-  // ---- shuffles
+  // ---- shuffles that planners build
 
   /**
    * A shuffle by keys with a fixed count of partitions, which adaptive execution does not change.
@@ -467,7 +471,7 @@ public final class Exchange {
         : Optional.empty();
   }
 
-  /** Rows as bytes, grouped and sorted by their number by Spark's shuffle. */
+  /** Rows as bytes, grouped and sorted by the number of each by Spark's shuffle. */
   public static RDD<Tuple2<Object, byte[]>> sortedByNumber(
       RDD<Tuple2<Object, byte[]>> rows, int partitions) {
     Comparator<Object> order =
@@ -494,7 +498,9 @@ public final class Exchange {
 
   // ---- how Spark hashes
 
-  /** The hash of keys that a shuffle by BIGINT columns computes before it divides. */
+  /**
+   * The hash of a row's keys that a shuffle by BIGINT columns divides by the number of partitions.
+   */
   static int hash(long... keys) {
     int hash = HASH_SEED;
     for (long key : keys) {
@@ -507,7 +513,7 @@ public final class Exchange {
    * The partition of a row, by Spark's own expression, or by equivalent code for BIGINT and INT
    * columns.
    *
-   * @param bound over {@link BoundReference}s
+   * @param bound partitioning over {@link BoundReference}s
    */
   static ToIntFunction<InternalRow> partitionOf(HashPartitioning bound) {
     int partitions = bound.numPartitions();
@@ -548,7 +554,7 @@ public final class Exchange {
     return Math.floorMod(Murmur3_x86_32.hashInt(key, HASH_SEED), partitions);
   }
 
-  /** A key for each partition, which {@link #partition} sends there. */
+  /** A key for each partition, to which {@link #partition} sends it. */
   public static int[] keys(int partitions) {
     int[] keys = new int[partitions];
     boolean[] found = new boolean[partitions];
@@ -564,7 +570,7 @@ public final class Exchange {
     return keys;
   }
 
-  // ---- how blocks are partitioned already
+  // ---- existing partitionings of blocks
 
   /**
    * The expected partitioning of a plan's rows, in terms of its output, if it can be known. If
@@ -589,13 +595,13 @@ public final class Exchange {
     if (plan instanceof RepartitionByExpression repartition) {
       return hashed(repartition.partitioning());
     }
-    if (plan instanceof LogicalQueryStage stage) { // adaptive execution has run it
+    if (plan instanceof LogicalQueryStage stage) { // adaptive execution has run this stage
       return hashed(stage.physicalPlan().outputPartitioning());
     }
     if (plan instanceof InMemoryRelation cached) {
       SparkPlan physical = cached.cachedPlan();
       if (physical instanceof AdaptiveSparkPlanExec adaptive) {
-        physical = adaptive.executedPlan(); // known once the cache is filled
+        physical = adaptive.executedPlan(); // the plan that runs is known once the cache is filled
       }
       List<Attribute> before = ScalaInterop.list(cached.cachedPlan().output());
       List<Attribute> after = ScalaInterop.list(cached.output());

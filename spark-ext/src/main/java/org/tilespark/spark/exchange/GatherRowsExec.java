@@ -35,12 +35,13 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
   /**
    * The node over {@code child}.
    *
-   * @param grid the tiling that blocks must be; empty for no check
-   * @param places columns of {@code child}: offsets, then sizes; none without {@code grid}
+   * @param grid the tiling that an array's blocks must be; empty for no check
+   * @param places columns of {@code child}: the blocks' offsets, then their sizes; empty without
+   *     {@code grid}
    * @param keys columns by which rows are distributed to tasks; columns other than places
    *     distinguish arrays
    * @param tasks number of tasks that read all rows
-   * @param reason the reason why there is no exchange
+   * @param reason the reason why there is no exchange, for EXPLAIN
    */
   public GatherRowsExec(
       Option<GridCheck> grid,
@@ -57,7 +58,7 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
     this.child = child;
   }
 
-  /** All rows for one task, unchecked. */
+  /** A node that gives all rows to one task, unchecked. */
   public static GatherRowsExec intoOneTask(SparkPlan child) {
     return new GatherRowsExec(
         ScalaInterop.none(),
@@ -69,9 +70,9 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
   }
 
   /**
-   * The blocks of {@code checked}, gathered and checked by each task instead of by the second plan.
+   * The blocks of {@code checked}, gathered and checked by each task in place of the second plan.
    *
-   * @param child plan that gives them
+   * @param child plan of these blocks
    */
   static GatherRowsExec checked(
       CheckedBlocks checked, List<Attribute> keys, int tasks, String reason, SparkPlan child) {

@@ -21,12 +21,14 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * A meeting in which each task reads the rows of all partitions and takes its own.
  *
  * @param plans plans that give the rows
+ * @param keys key columns of each plan
  * @param tasks number of tasks
+ * @param reason the reason why there is no exchange, for EXPLAIN
  */
 record GatheredByTasks(
     List<LogicalPlan> plans, List<List<Attribute>> keys, int tasks, String reason)
     implements Meeting {
-  /** Least rows per task for which hashes distribute rows about evenly. */
+  /** Least number of rows per task for which hashes distribute rows about evenly. */
   private static final int EVEN_ROWS = 64;
 
   /** Copies the lists. */
@@ -35,7 +37,10 @@ record GatheredByTasks(
     keys = List.copyOf(keys);
   }
 
-  /** A meeting as {@link Meeting#of}, for rows that are not in equal partitions yet. */
+  /**
+   * A meeting as {@link Meeting#of} gives it, for rows with equal keys that are not in equal
+   * partitions yet.
+   */
   static Optional<Meeting> of(
       SparkContext context,
       List<LogicalPlan> plans,
@@ -65,7 +70,7 @@ record GatheredByTasks(
             .map(each -> each.stats().rowCount())
             .allMatch(rows -> rows.isDefined() && rows.get().toLong() >= (long) EVEN_ROWS * cores);
     if (areMany && !Exchange.isAsked()) {
-      tasks = Math.min(tasks, cores); // each task looks at all rows
+      tasks = Math.min(tasks, cores); // more would be useless, since each task looks at all rows
     }
     return Optional.of(new GatheredByTasks(plans, keys, tasks, "cached blocks are read in place"));
   }
@@ -85,7 +90,9 @@ record GatheredByTasks(
             rows(given, planned));
   }
 
-  /** Blocks without the check of all blocks, which a task that reads all of them can do. */
+  /**
+   * The plan of blocks without the check of all blocks, which a task that reads all of them can do.
+   */
   private static LogicalPlan unchecked(LogicalPlan plan) {
     return plan instanceof CheckedBlocks checked && checked.grid().isDefined()
         ? checked.blocks()
@@ -108,7 +115,8 @@ record GatheredByTasks(
         && list(project).stream().allMatch(GatheredByTasks::isColumn)) {
       return cached(project.child());
     }
-    if (plan instanceof LogicalQueryStage stage) { // adaptive execution plans anew above it
+    // Adaptive execution plans again above this stage.
+    if (plan instanceof LogicalQueryStage stage) {
       return cached(stage.logicalPlan());
     }
     return plan instanceof InMemoryRelation frame ? Optional.of(frame) : Optional.empty();

@@ -21,10 +21,11 @@ import scala.Option;
  * in every task, each of several arrays in one task.
  *
  * @param schema schema of the rows
- * @param shares the task that takes a row
- * @param checks the task that checks a row's array; empty if each task checks all
+ * @param shares partitioning that gives the task which takes a row
+ * @param checks partitioning that gives the task which checks a row's array; empty if each task
+ *     checks all arrays
  * @param grid the tiling that the blocks of each array must be; empty for no check
- * @param places ordinals of offsets, then of sizes; none without {@code grid}
+ * @param places ordinals of the blocks' offsets, then of their sizes; empty without {@code grid}
  * @param further ordinals of the columns that distinguish arrays
  */
 record GatheredRows(
@@ -36,7 +37,7 @@ record GatheredRows(
     List<Integer> further)
     implements Serializable {
 
-  /** The rows of each task. */
+  /** The rows of each task, from all rows. */
   RDD<InternalRow> of(RDD<InternalRow> all) {
     return all.mapPartitionsWithIndex(
         ScalaInterop.function2(
@@ -47,7 +48,7 @@ record GatheredRows(
         ScalaInterop.classTag(InternalRow.class));
   }
 
-  /** The rows of one task. Used by one thread. */
+  /** Selects the rows of one task. Used by one thread. */
   private final class OfTask implements Iterator<InternalRow> {
     private final int task;
     private final Iterator<InternalRow> all;
@@ -55,8 +56,8 @@ record GatheredRows(
     private final RowKeys keys = RowKeys.at(schema, further);
     private final TreeMap<UnsafeRow, BoxList> arrays = new TreeMap<>(keys::compare);
     private final ToIntFunction<InternalRow> checkerOf;
-    private InternalRow next; // null before it is looked for
-    private boolean isChecked; // all of them
+    private InternalRow next; // the row that comes next; null before it is looked for
+    private boolean isChecked; // true after all arrays were checked
 
     OfTask(int task, Iterator<InternalRow> all) {
       this.task = task;

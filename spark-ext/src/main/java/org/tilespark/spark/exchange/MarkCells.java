@@ -18,7 +18,7 @@ public final class MarkCells extends MadeAnewNode<AssembleSpec> {
    * The node over {@code child}, which gives one row per array.
    *
    * @param inputs columns of the child: the array's extents, then the grouping columns
-   * @param produced the output, with the columns of {@link CutBlocks}
+   * @param produced output columns, as those of {@link CutBlocks}
    */
   public MarkCells(
       AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
@@ -27,7 +27,7 @@ public final class MarkCells extends MadeAnewNode<AssembleSpec> {
 
   @Override
   public boolean coordinatesAreCheap() {
-    return true; // the arrays below are read for the blocks, too
+    return true; // the arrays of the child are read for the blocks, too
   }
 
   @Override

@@ -18,7 +18,7 @@ public final class MarkCellsExec extends MadeAnewExec<AssembleSpec> {
   /**
    * The node over {@code child}.
    *
-   * @param inputs columns of the child: the array's extents, then the grouping columns
+   * @param produced output columns
    * @param produced the output
    */
   public MarkCellsExec(

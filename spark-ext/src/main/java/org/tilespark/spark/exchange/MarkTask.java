@@ -20,7 +20,7 @@ import org.tilespark.spark.rows.BlockRowBuilder;
  * Makes the marks of the target blocks of each array of one partition.
  *
  * @param extents ordinals of the arrays' extents in the child's rows
- * @param groups ordinals of the grouping columns there, in the order of the output
+ * @param groups ordinals of the grouping columns in the child's rows, in the order of the output
  * @param output schema of the marks: keys, block columns, grouping columns
  */
 record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, StructType output)
@@ -34,10 +34,12 @@ record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, 
     private final Iterator<InternalRow> arrays;
     private final int rank = spec.kind().rank();
     private final BlockRowBuilder builder;
-    private final PieceCursor cells = new PieceCursor(spec.grid()); // of the current array
-    private final long[] low = new long[rank]; // of a block that is more than its cell
+    // The cells of the current array.
+    private final PieceCursor cells = new PieceCursor(spec.grid());
+    // First element of a block that is more than its cell.
+    private final long[] low = new long[rank];
     private final long[] high = new long[rank];
-    private boolean pending; // the cursor stands on a cell that comes next
+    private boolean pending; // true if the cursor is at a cell whose mark comes next
 
     private Marks(Iterator<InternalRow> arrays) {
       this.arrays = arrays;
@@ -89,7 +91,7 @@ record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, 
       return builder.row();
     }
 
-    /** Starts with the cells of an array; false if it has none. */
+    /** Starts with the cells of an array; false if the array has none. */
     private boolean start(InternalRow array) {
       double count = 1;
       long[] extent = new long[rank];

@@ -28,12 +28,12 @@ public sealed interface Meeting permits GatheredByTasks, ScansAlike {
   SparkPlan rows(int plan, Function<LogicalPlan, SparkPlan> planned);
 
   /**
-   * A way for the rows of plans to meet; empty if an exchange is better, or if they are in equal
-   * partitions already.
+   * A way for the rows of plans to meet in tasks; empty if an exchange is better, or if rows with
+   * equal keys are in partitions of the same number already.
    *
-   * @param keys keys of each plan
+   * @param keys key columns of each plan
    * @param cells tiling of each array, if each plan gives one array
-   * @param bytes bytes of all arrays, if each plan gives one and their extents are known
+   * @param bytes bytes of all arrays together, if each plan gives one and their extents are known
    */
   static Optional<Meeting> of(
       SparkContext context,

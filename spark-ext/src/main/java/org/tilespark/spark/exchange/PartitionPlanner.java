@@ -31,13 +31,16 @@ record PartitionPlanner(int cores) {
   /** Bytes of pieces that a task reads and assembles in a second (docs/benchmarks/earlier). */
   static final double BYTES_PER_SECOND = 1e9;
 
-  /** Seconds for a block of any size: reading its mark, sorting and making its row. */
+  /**
+   * Seconds that a task takes for a block of any size: reading its mark, sorting and making its
+   * row.
+   */
   static final double BLOCK_SECONDS = 20e-6;
 
   /** Most bytes of a partition, unless a single block is larger. */
   static final long MOST_BYTES = 256L << 20;
 
-  /** Blocks that are placed one by one. */
+  /** Most blocks whose partitions are computed one by one. */
   static final int MOST_PLACED = 1024;
 
   /** Most partitions per block that are tried: with more, two blocks rarely share a partition. */
@@ -46,14 +49,14 @@ record PartitionPlanner(int cores) {
   /** Tasks for each core if there are too many blocks to simulate. */
   private static final int TASKS_PER_CORE = 4;
 
-  /** Two candidates differ by one part in this number. */
+  /** A candidate count is about one part in this number larger than the one before. */
   private static final int STEP = 8;
 
   /**
-   * The count of partitions.
+   * The count of partitions for blocks whose places are known.
    *
-   * @param bytes bytes of all pieces
-   * @param blocks the tiling, by whose cells' places pieces are hashed
+   * @param bytes bytes of all pieces together
+   * @param blocks tiling of the blocks; pieces are hashed by the places of its cells
    */
   int partitions(long bytes, Cuts blocks) {
     long cells = blocks.cells();
@@ -70,7 +73,7 @@ record PartitionPlanner(int cores) {
   /**
    * The count of partitions for blocks whose places are not known.
    *
-   * @param bytes bytes of all pieces
+   * @param bytes bytes of all pieces together
    */
   int partitions(long bytes) {
     return spread(bytes / BYTES_PER_SECOND, bytes / MOST_BYTES + 1);
@@ -80,7 +83,7 @@ record PartitionPlanner(int cores) {
    * True if the tasks of empty partitions, which adaptive execution would save, cost the driver
    * less time than adaptive execution itself.
    *
-   * @param blocks the tiling
+   * @param blocks tiling of the blocks, which are hashed by the places of its cells
    */
   boolean areFilled(int partitions, Cuts blocks) {
     long cells = blocks.cells();
@@ -95,14 +98,14 @@ record PartitionPlanner(int cores) {
     return (partitions - filled) * TASK_SECONDS < ADAPTIVE_SECONDS;
   }
 
-  /** Count of tasks for some seconds of arbitrarily divisible work. */
+  /** The count of tasks for {@code seconds} seconds of arbitrarily divisible work. */
   int tasks(double seconds) {
     return spread(seconds, 1);
   }
 
   /**
-   * The count of tasks for which the driver's time equals a task's time, if that leaves no core
-   * idle.
+   * The count of tasks, at least {@code least}, for which the driver's time equals a task's time,
+   * if that leaves no core idle.
    */
   private int spread(double work, long least) {
     long wanted =
@@ -128,7 +131,9 @@ record PartitionPlanner(int cores) {
     return best;
   }
 
-  /** The most blocks that one core gets if blocks are partitioned by their hashes. */
+  /**
+   * The most blocks that one core gets if blocks are in {@code count} partitions by their hashes.
+   */
   private long longest(int[] hashes, int count) {
     long[] blocks = new long[count];
     for (int hash : hashes) {
@@ -137,7 +142,9 @@ record PartitionPlanner(int cores) {
     return longest(blocks);
   }
 
-  /** The most work that one core gets, if each takes the next task when it is free. */
+  /**
+   * The most work that one core gets, if each core takes the next of {@code tasks} when it is free.
+   */
   long longest(long[] tasks) {
     PriorityQueue<Long> busy = new PriorityQueue<>();
     long longest = 0;

@@ -5,6 +5,6 @@ import org.apache.spark.SparkContext;
 
 /** A logical node that decides how its blocks will be partitioned. */
 public interface PartitionsBlocks {
-  /** The partitioning of the output, in terms of its columns; empty if unknown. */
+  /** The partitioning of the output's rows, in terms of the output's columns; empty if unknown. */
   Optional<BlockPartitioning> partitioning(SparkContext context);
 }

@@ -25,7 +25,7 @@ public interface PieceKeys extends Serializable {
     }
   }
 
-  /** The columns, in order. */
+  /** The key columns, in order. */
   List<Column> columns();
 
   /**
@@ -36,12 +36,12 @@ public interface PieceKeys extends Serializable {
   int copies(long[] part);
 
   /**
-   * The keys of one copy.
+   * Computes the keys of one copy of a piece.
    *
    * @param copy number of the copy, from 0
    * @param part number of the piece's cell along each axis
    * @param low first element of the piece along each axis
-   * @param keys filled, one number per column; keys of INT columns must fit an INT
+   * @param keys gets the keys, one number per column; keys of INT columns must fit an INT
    */
   void fill(int copy, long[] part, long[] low, long[] keys);
 }

@@ -15,10 +15,10 @@ import org.tilespark.spark.block.Bytes;
  * blocks.
  */
 public final class PieceSizes {
-  /** Most parts along an axis that are examined one by one. */
+  /** Most parts of both tilings along an axis for which pieces are examined one by one. */
   private static final long MOST_PARTS = 1 << 20;
 
-  /** Most kinds of pieces that are examined one by one. */
+  /** Most different sizes of pieces that are examined one by one. */
   private static final long MOST_KINDS = 1 << 20;
 
   private final Cuts source;
@@ -31,7 +31,7 @@ public final class PieceSizes {
   }
 
   /**
-   * Sizes of pieces of images.
+   * The pieces of the images of every cell of {@code source} in every cell of {@code target}.
    *
    * @param images images that map the array of {@code source} to that of {@code target}; empty if
    *     it is the same array
@@ -42,7 +42,7 @@ public final class PieceSizes {
     this.images = images;
   }
 
-  /** Count of pieces. */
+  /** The total number of pieces. */
   public long count() {
     long count = 1;
     for (int axis = 0; axis < source.rank(); axis++) {
@@ -53,9 +53,10 @@ public final class PieceSizes {
   }
 
   /**
-   * A sum over all pieces. If there are very many different sizes, it uses their mean.
+   * The sum of a measure over all pieces. If there are very many different sizes, it uses their
+   * mean.
    *
-   * @param measure measure of a piece, from its count of elements
+   * @param measure gives the measure of a piece from its count of elements
    */
   public long sum(LongUnaryOperator measure) {
     int rank = source.rank();

@@ -20,21 +20,21 @@ public final class PieceUnion extends LogicalBlockNode {
   private final LogicalPlan marks;
 
   /**
-   * The union of two plans.
+   * The union of pieces and marks.
    *
-   * @param marks plan with the same number and types of columns
+   * @param marks plan of the marks, with the same number and types of columns as {@code pieces}
    */
   public PieceUnion(LogicalPlan pieces, LogicalPlan marks) {
     this.pieces = pieces;
     this.marks = marks;
   }
 
-  /** The pieces. */
+  /** The plan of the pieces. */
   public LogicalPlan pieces() {
     return pieces;
   }
 
-  /** The bounds of each block. */
+  /** The plan of the marks, which have the bounds of each block. */
   public LogicalPlan marks() {
     return marks;
   }
@@ -56,7 +56,7 @@ public final class PieceUnion extends LogicalBlockNode {
 
   @Override
   public Statistics stats() {
-    return pieces.stats(); // marks are small
+    return pieces.stats(); // marks are small, so they do not count
   }
 
   @Override

@@ -22,7 +22,7 @@ public final class PieceUnionExec extends PhysicalBlockNode {
   /**
    * The union of two plans.
    *
-   * @param second plan with the same number and types of columns
+   * @param second plan with the same number and types of columns as {@code first}
    */
   public PieceUnionExec(SparkPlan first, SparkPlan second) {
     this.first = first;

@@ -44,10 +44,10 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   /** The reason why there is no exchange, for EXPLAIN. */
   public static final String REASON = "cached blocks are read in place";
 
-  /** Number of pieces whose examination takes less time than the fixed cost of an exchange. */
+  /** Number of pieces that are examined in less time than the fixed cost of an exchange. */
   private static final long FREE_LOOKS = 1 << 18;
 
-  /** Bytes that are copied in the time of a look. */
+  /** Bytes that an exchange copies in the time in which one piece is examined. */
   private static final long BYTES_PER_LOOK = 512;
 
   private final Seq<Attribute> keys;
@@ -60,7 +60,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
    * @param inputs columns of the child
    * @param keys key columns, which come first in the output
    * @param produced output columns that correspond to {@code inputs}, after the keys
-   * @param tasks the tasks that take the pieces
+   * @param tasks the tasks that take the pieces, and the order of each task's rows
    * @param child plan that gives cached blocks
    * @param marks plan that gives marks of blocks, with the columns of the output; or empty
    */
@@ -81,7 +81,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   /**
    * The tasks that take the pieces, by positions in the output.
    *
-   * @param shares the task that takes a row
+   * @param shares partitioning that gives the task which takes a row
    * @param order order of a task's rows
    */
   public record Tasks(BoundPartitioning shares, Seq<SortOrder> order) implements Serializable {
@@ -100,12 +100,12 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   }
 
   /**
-   * The tasks that need the pieces.
+   * The nodes' tasks that need the pieces.
    *
    * @param by columns of the pieces by which tasks take them
    * @param partitions number of partitions of the tasks
-   * @param reads how often all partitions are read together
-   * @param order the order that a task needs
+   * @param reads number of times that all partitions together are read
+   * @param order order of rows that a task needs
    */
   public record Readers(List<Attribute> by, int partitions, long reads, Seq<SortOrder> order) {}
 
@@ -113,7 +113,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
    * The pieces of cached blocks; empty if the blocks are not in place, if an exchange is better, or
    * if Spark's shuffle was requested.
    *
-   * @param pieces a cut, perhaps with marks
+   * @param pieces plan of a cut, perhaps with marks
    */
   public static Optional<SparkPlan> of(
       SparkContext context,
@@ -163,7 +163,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
         <= Math.max(FREE_LOOKS, bytes / BYTES_PER_LOOK);
   }
 
-  /** Count of pieces, about. */
+  /** The approximate number of pieces of {@code blocks} blocks. */
   private static long pieces(CutBlocks cut, long blocks) {
     Shape extents = cut.spec().extents().get();
     int rank = extents.rank();
@@ -227,7 +227,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
         spec, inputs, keys, produced, tasks, offered.supportsRowBased() ? offered : child, marks);
   }
 
-  /** A partition's rows, before its marks are known. */
+  /** Rows that a task has opened: those of all blocks, before the marks are opened. */
   private record Opened(int task, scala.collection.Iterator<InternalRow> blocks) {}
 
   @Override

@@ -28,7 +28,7 @@ import scala.math.Ordering;
  *
  * @param spec how blocks are cut
  * @param blocks ordinals of the block columns in the rows of blocks
- * @param read ordinals there of the columns that follow the keys
+ * @param read ordinals in the rows of blocks of the output columns that follow the keys
  * @param rows schema of the rows of blocks
  * @param tasks the tasks that take rows of the output
  */
@@ -47,8 +47,8 @@ record PiecesOfTask(
   /**
    * The rows of one task, each valid until the next is requested.
    *
-   * @param all all blocks; a row may be valid only until the next
-   * @param marks all marks, likewise
+   * @param all rows of all blocks; a row may be valid only until the next is requested
+   * @param marks rows of all marks; likewise
    * @throws IllegalArgumentException that names the block, if a block of the task is bad, or if any
    *     block is outside the array
    */
@@ -56,7 +56,7 @@ record PiecesOfTask(
     return new Search(task).rows(all, marks);
   }
 
-  /** The rows of a task. Used by one thread. */
+  /** Finds the rows of a task. Used by one thread. */
   private final class Search {
     private final int task;
     private final ToIntFunction<InternalRow> taskOf = tasks.shares().partitionOf();
@@ -68,7 +68,7 @@ record PiecesOfTask(
     private final List<PieceKeys.Column> keyColumns = spec.keys().columns();
     private final long[] keys = new long[keyColumns.size()];
     private final int fields = keys.length + read.size();
-    // The columns by which tasks take rows, for the current piece.
+    // Values of the columns by which tasks take rows, for the current piece.
     private final GenericInternalRow looked = new GenericInternalRow(fields);
     private final List<Integer> places = read.stream().map(blocks.offsets()::indexOf).toList();
     private final List<Integer> sizes = read.stream().map(blocks.sizes()::indexOf).toList();
@@ -124,7 +124,7 @@ record PiecesOfTask(
       for (int i : further) {
         looked.update(keys.length + i, column(block, i));
       }
-      InternalRow stays = null; // the block's row, once a piece of it is taken
+      InternalRow stays = null; // the block's row, once the task has taken a piece of it
       Box box = null;
       pieces.start(check.offset(), check.size());
       while (pieces.advance()) {

@@ -17,7 +17,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 public final class PlannedExchanges extends ColumnarRule {
   /**
    * A rule for adaptive plans, before they are cut into stages: replaces equal placeholders by
-   * Spark's shuffles, so that Spark runs one of them for all.
+   * Spark's shuffles, so that Spark runs one shuffle for all of them.
    */
   public static Rule<SparkPlan> ofEqualPlaces() {
     return new ReplaceEqual();

@@ -15,12 +15,12 @@ import org.tilespark.spark.catalyst.RowProjections;
 import scala.collection.immutable.Seq;
 import scala.math.Ordering;
 
-/** The key columns of rows. Used by one thread. */
+/** Reads the key columns of rows. Used by one thread. */
 public final class RowKeys {
   private final UnsafeProjection keyOf;
   private final Ordering<InternalRow> order;
 
-  /** Keys of the columns at these ordinals of rows of a schema. */
+  /** Keys of the columns at {@code ordinals} in rows of {@code schema}. */
   public static RowKeys at(StructType schema, List<Integer> ordinals) {
     return new RowKeys(
         ordinals.stream()
@@ -42,8 +42,8 @@ public final class RowKeys {
   }
 
   /**
-   * Compares by each column in turn. Values with different bytes may be equal: 0.0 equals -0.0, as
-   * in GROUP BY.
+   * Compares two keys column by column. Values with different bytes may be equal: 0.0 equals -0.0,
+   * as in GROUP BY.
    */
   public int compare(UnsafeRow one, UnsafeRow other) {
     return order.compare(one, other);

@@ -64,18 +64,19 @@ final class RowOrder extends BaseOrdering {
   }
 
   /**
-   * An order of rows; Spark's own if it has grouping columns of other types.
+   * An order of rows; Spark's own if it has grouping columns of types that this class cannot
+   * compare.
    *
-   * @param order ascending, over bound columns
+   * @param order ascending order over bound columns
    */
   static Ordering<InternalRow> of(Seq<SortOrder> order) {
     return of(order, () -> RowOrdering$.MODULE$.create(order, ScalaInterop.emptySeq()));
   }
 
   /**
-   * As {@link #of(Seq)}.
+   * An order of rows, as {@link #of(Seq)}.
    *
-   * @param ofOthers supplies the order if it has columns of other types
+   * @param ofOthers supplies the order if it has grouping columns of other types
    */
   static Ordering<InternalRow> of(
       Seq<SortOrder> order, Supplier<? extends Ordering<InternalRow>> ofOthers) {

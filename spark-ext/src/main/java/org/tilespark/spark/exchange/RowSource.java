@@ -13,7 +13,7 @@ import org.tilespark.spark.catalyst.CarriesColumns;
 /**
  * The leaf of a plan that gives at most one row for each row of the leaf.
  *
- * @param columns columns of the leaf that correspond to columns of the plan
+ * @param columns columns of the leaf that the asked columns of the plan come from
  * @param isWhole true if the plan filters no rows
  */
 public record RowSource(LogicalPlan leaf, List<Attribute> columns, boolean isWhole) {
@@ -22,7 +22,9 @@ public record RowSource(LogicalPlan leaf, List<Attribute> columns, boolean isWho
     columns = List.copyOf(columns);
   }
 
-  /** The leaf; empty if the plan has no single leaf, or computes one of the columns. */
+  /**
+   * The leaf of {@code plan}; empty if the plan has no single leaf, or computes one of the columns.
+   */
   public static Optional<RowSource> of(LogicalPlan plan, List<Attribute> columns) {
     return of(plan, columns, true);
   }
@@ -47,7 +49,7 @@ public record RowSource(LogicalPlan leaf, List<Attribute> columns, boolean isWho
         : Optional.empty();
   }
 
-  /** The names of the columns. */
+  /** The names of the leaf's columns. */
   public List<String> names() {
     return columns.stream().map(Attribute::name).toList();
   }

@@ -29,7 +29,7 @@ record ScansAlike(List<LogicalPlan> plans) implements Meeting {
 
   /**
    * The meeting; empty if a plan reads anything but a scan, or if blocks with equal keys are in
-   * different partitions.
+   * partitions of different numbers.
    */
   static Optional<Meeting> of(List<LogicalPlan> plans, List<List<Attribute>> keys) {
     List<List<String>> places = new ArrayList<>();

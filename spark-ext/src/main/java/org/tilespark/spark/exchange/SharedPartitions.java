@@ -54,8 +54,8 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
    * divided. It uses fewer tasks if they end as soon: for 64 equal partitions on 16 cores, 32 tasks
    * of two each instead of 48.
    *
-   * @param bytes bytes of each partition, more than 0
-   * @param tasks most tasks
+   * @param bytes bytes of each partition, more than 0 each
+   * @param tasks most tasks to use
    */
   static List<List<Integer>> shares(long[] bytes, int tasks, PartitionPlanner planner) {
     List<List<Integer>> even = evenShares(bytes, tasks);
@@ -73,7 +73,10 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
         .toArray();
   }
 
-  /** The fewest shares of at most {@code most} bytes each. */
+  /**
+   * The least number of lists of neighbouring partitions with at most {@code most} bytes in each
+   * list; a larger partition is alone.
+   */
   private static List<List<Integer>> fullShares(long[] bytes, long most) {
     List<List<Integer>> shares = new ArrayList<>();
     long ofLast = 0;
@@ -109,7 +112,7 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
    * The rows of each task.
    *
    * @param expected count of {@code rows}' partitions
-   * @param partitions partitions that each task reads, one after another, task by task
+   * @param partitions for each task, the partitions that it reads one after another
    */
   public static <T> RDD<T> of(RDD<T> rows, int expected, List<List<Integer>> partitions) {
     return rows.coalesce(

@@ -27,14 +27,17 @@ final class SmallArrays {
    */
   static final long MOST_BYTES = 4L << 20;
 
-  /** Inputs that are read may have other columns, and copies in a cache. */
+  /**
+   * Most bytes of an input from which the pieces are read: more than of the pieces, since the input
+   * may have other columns, and copies in a cache.
+   */
   private static final BigInteger MOST_BYTES_READ = BigInteger.valueOf(4 * MOST_BYTES);
 
   private SmallArrays() {}
 
   /**
-   * True for few bytes that are read from a small source. If other operators than ours compute the
-   * blocks, their cost is unknown, and many tasks may be faster.
+   * True if pieces of {@code bytes} bytes are few bytes, read from a small source. If other
+   * operators than ours compute the blocks, their cost is unknown, and many tasks may be faster.
    */
   static boolean isSmall(long bytes, LogicalPlan pieces) {
     return bytes <= MOST_BYTES && isReadAtOnce(pieces);

@@ -29,11 +29,11 @@ import scala.math.Ordering;
  * of holding a partition on the heap. A partition may have both kinds of rows.
  *
  * @param schema schema of the rows
- * @param order over {@link org.apache.spark.sql.catalyst.expressions.BoundReference}s
+ * @param order order over {@link org.apache.spark.sql.catalyst.expressions.BoundReference}s
  */
 record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializable {
 
-  /** The rows in order. Each is valid until the next is requested. */
+  /** The rows of a partition in order. Each is valid until the next is requested. */
   Iterator<InternalRow> of(Iterator<InternalRow> rows) {
     if (!rows.hasNext()) {
       return rows;
@@ -44,7 +44,8 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
     SharedUse memory = new SharedUse(retained::close);
     task.addTaskCompletionListener((TaskCompletionListener) ended -> memory.close());
     List<UnsafeRow> views = new ArrayList<>();
-    UnsafeExternalRowSorter copies = null; // null while all rows are retained
+    // Sorter of copied rows; null while all rows are retained.
+    UnsafeExternalRowSorter copies = null;
     try {
       while (rows.hasNext()) {
         UnsafeRow row = (UnsafeRow) rows.next();
@@ -73,12 +74,15 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
     return view;
   }
 
-  /** Iterates over retained rows with one reused row object; its owner can retain them again. */
+  /**
+   * Iterates over retained rows with one reused row object, of which readers can retain the memory
+   * again.
+   */
   private static final class Views implements Iterator<InternalRow> {
     private final Iterator<UnsafeRow> views;
     private final SharedUse memory;
     private final TaskContext task;
-    private UnsafeRow given; // null before the first
+    private UnsafeRow given; // the reused row object; null before the first row
 
     Views(List<UnsafeRow> views, SharedUse memory, TaskContext task) {
       this.views = views.iterator();

@@ -7,13 +7,13 @@ import java.io.Serializable;
  * {@code fftfreq} and {@code rfftfreq}.
  *
  * @param extent extent of the axis before the transform
- * @param spacing between samples there
+ * @param spacing distance between samples before the transform
  * @param isHalf true if only frequencies 0 to extent / 2 are kept
  * @param isShifted true if frequency 0 is in the middle, at extent / 2
  */
 public record AxisFrequencies(long extent, double spacing, boolean isHalf, boolean isShifted)
     implements Serializable {
-  /** Checks that there is an extent, and a finite spacing other than 0. */
+  /** Checks that the extent is 1 or more, and the spacing finite and not 0. */
   public AxisFrequencies {
     if (extent < 1 || !Double.isFinite(spacing) || spacing == 0) {
       throw new IllegalArgumentException(
@@ -24,12 +24,15 @@ public record AxisFrequencies(long extent, double spacing, boolean isHalf, boole
     }
   }
 
-  /** Frequencies that there are. */
+  /** The number of frequencies along the axis of the spectrum. */
   public long count() {
     return isHalf ? extent / 2 + 1 : extent;
   }
 
-  /** The frequency at an index from 0 to {@link #count()}, as a count of cycles over the extent. */
+  /**
+   * The frequency at an index from 0 to before {@link #count()}, as a count of cycles over the
+   * extent.
+   */
   public long cycles(long index) {
     if (isHalf) {
       return index;
@@ -40,14 +43,16 @@ public record AxisFrequencies(long extent, double spacing, boolean isHalf, boole
     return index < extent - extent / 2 ? index : index - extent;
   }
 
-  /** The frequency at an index. */
+  /**
+   * The frequency at an index from 0 to before {@link #count()}, in cycles per unit of the spacing.
+   */
   public double at(long index) {
     return cycles(index) / (extent * spacing);
   }
 
-  /** The largest absolute value of a frequency. */
+  /** The largest absolute value of a frequency along the axis. */
   public double highest() {
-    long half = extent / 2; // rounded down, as the index is
+    long half = extent / 2; // index of the highest frequency: rounded down
     return half / (extent * Math.abs(spacing));
   }
 

@@ -98,7 +98,7 @@ public final class FourierPlans {
    * A volume's spectrum.
    *
    * @throws IllegalArgumentException if {@code input} has no volume blocks of FLOAT or DOUBLE, or
-   *     the options do not fit them; the message says what was found
+   *     the options do not fit the blocks; the message says what was found
    */
   public static LogicalPlan fft(LogicalPlan input, FftOptions options, Context context) {
     Streaming.refuse(context.operator(), input);
@@ -109,8 +109,8 @@ public final class FourierPlans {
   /**
    * The volume of a spectrum.
    *
-   * @throws IllegalArgumentException as {@link #fft}; or if neither metadata nor options say which
-   *     transform made the spectrum
+   * @throws IllegalArgumentException as {@link #fft}; also if neither metadata nor options say
+   *     which transform made the spectrum
    */
   public static LogicalPlan ifft(LogicalPlan input, FftOptions options, Context context) {
     Streaming.refuse(context.operator(), input);
@@ -174,7 +174,7 @@ public final class FourierPlans {
   }
 
   /**
-   * The frequencies along each transformed axis of a spectrum, by its current axes.
+   * The frequencies along each transformed axis of a spectrum, by the number of its current axis.
    *
    * @throws IllegalArgumentException if the metadata does not say that this is a spectrum
    */
@@ -253,7 +253,10 @@ public final class FourierPlans {
     return comesBack ? inSlabsOfInput(at, extents, planner) : at;
   }
 
-  /** The volume in x-slabs again, as thick as the input's unless blocks would become too large. */
+  /**
+   * The plan of the volume in x-slabs again, as thick as the input's unless blocks would become too
+   * large.
+   */
   private LogicalPlan inSlabsOfInput(LogicalPlan plan, Shape extents, FourierStages planner) {
     long[] shape = planner.shape(List.of(0), extents);
     if (known.isSlabs(0)) {
@@ -265,7 +268,7 @@ public final class FourierPlans {
   }
 
   /**
-   * The exchange between two stages.
+   * The plan that cuts the volume again between two stages, by an exchange.
    *
    * @param areSlabs true if every block gives a piece to every target block
    */

@@ -20,7 +20,7 @@ import org.tilespark.spark.options.FftOptions.Decomposition;
  * Plans the order in which axes of a volume are transformed, and the cuts of the volume for each
  * stage: a pure function of the known facts of the volume and of the number of tasks.
  *
- * @param known the volume
+ * @param known facts known of the volume
  * @param complexBytes bytes of a complex number
  * @param tasks tasks that can run at once
  * @param taskBytes most bytes of a volume's complex numbers for which one task transforms the whole
@@ -29,25 +29,33 @@ import org.tilespark.spark.options.FftOptions.Decomposition;
 record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBytes) {
   private static final int RANK = 3;
 
-  /** Least bytes of blocks that are made smaller to balance work. */
+  /**
+   * To balance work, a volume is cut into more blocks than there are tasks only if the blocks are
+   * not smaller than about this.
+   */
   private static final long LEAST_EVEN_BYTES = 64L << 20;
 
-  /** Blocks for each task at a time: with two, the last ones leave most tasks idle. */
+  /**
+   * Most blocks for each task that can run at once: with two, the last ones leave most tasks idle.
+   */
   private static final int BLOCKS_PER_TASK = 4;
 
-  /** Most bytes of a plane of a slab; larger ones are cut further. */
+  /** Most bytes of a plane of a slab; if a plane is larger, the volume is cut into pencils. */
   private static final long MOST_PLANE_BYTES = 1L << 30;
 
-  /** Pencils are not worth a second exchange for tasks with less than this. */
+  /**
+   * Least bytes per task for which pencils are worth a second exchange, if there are too few planes
+   * for all tasks.
+   */
   private static final long LEAST_TASK_BYTES = 4L << 20;
 
   /**
    * A transform to be planned.
    *
-   * @param axes axes in their order, the halved one last
+   * @param axes numbers of the axes to transform, in their order, the halved one last
    * @param halved number of the halved axis, or -1
-   * @param permutation order of the axes in the result
-   * @param padTo extents, by axis, to which zeros are added before the axis is transformed
+   * @param permutation order of the volume's axes in the result
+   * @param padTo for some axes, the extent to which zeros are added before the axis is transformed
    */
   record Transform(
       List<Integer> axes,
@@ -71,7 +79,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   /**
    * A stage: the axes that it transforms, and the axes along which its blocks are cut.
    *
-   * @param cut one or two axes; empty to keep the blocks of the input
+   * @param cut one or two axes along which blocks are cut; empty to keep the blocks of the input
    * @param isGathered true if one task takes all blocks of a volume
    */
   record Stage(List<Integer> axes, List<Integer> cut, boolean isGathered) {
@@ -80,7 +88,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     }
   }
 
-  /** The order in which axes are transformed, and the cuts of the volume for that. */
+  /** The stages in which axes are transformed, with the cuts of the volume for each. */
   List<Stage> stages(Transform transform, Decomposition asked) {
     boolean blocksStay =
         transform.axes().stream().allMatch(axis -> known.whole().get(axis))
@@ -100,7 +108,10 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
         : slabs;
   }
 
-  /** True if a plane of some stage is too large for one task, or tasks would be idle. */
+  /**
+   * True if a plane of some stage is too large for one task, or there are too few planes for all
+   * tasks.
+   */
   private boolean slabsAreTooFew(Transform transform, List<Stage> stages) {
     Shape extents = known.extents();
     for (Stage stage : stages) {
@@ -116,7 +127,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return false;
   }
 
-  /** Bytes of complex numbers. */
+  /** Bytes of the complex numbers of a volume of these extents. */
   private long bytes(Shape extents) {
     return Math.multiplyExact(complexBytes, extents.elements());
   }
@@ -129,7 +140,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return padded.equals(known.largest()) || bytes(padded) <= LARGE_BYTES;
   }
 
-  /** One stage over one or two axes, in slabs cut along the longest of the others. */
+  /** One stage that transforms one or two axes, in slabs cut along the longest of the others. */
   private List<Stage> inPlace(Transform transform, boolean blocksStay) {
     if (blocksStay) {
       return List.of(new Stage(transform.axes(), List.of()));
@@ -144,7 +155,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return List.of(new Stage(transform.axes(), List.of(cut)));
   }
 
-  /** A stage for each axis; between two stages, the cut along the third axis stays. */
+  /** A stage for each axis, in pencils; between two stages, the cut along the third axis stays. */
   private List<Stage> byPencils(Transform transform) {
     List<Integer> order = new ArrayList<>(transform.axes());
     order.sort(
@@ -202,7 +213,10 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
         new Stage(transform.only(second), List.of(then)));
   }
 
-  /** A real transform begins with its halved axis, so that one must be whole. */
+  /**
+   * True if the axis may be cut in the first stage. A real transform begins with its halved axis,
+   * so blocks must be whole along that one.
+   */
   private static boolean maybeCutFirst(Transform transform, int axis) {
     return transform.inverse() || axis != transform.halved();
   }
@@ -223,7 +237,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   }
 
   /**
-   * As {@link #shape(List, Shape)}, if zeros are added to the blocks.
+   * The shape of blocks as {@link #shape(List, Shape)}, if zeros are added to the blocks.
    *
    * @param padded extents with these zeros; unchanged along the cut axes
    */

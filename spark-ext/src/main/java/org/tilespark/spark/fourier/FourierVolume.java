@@ -33,9 +33,9 @@ import org.tilespark.spark.options.Window;
  * and the metadata of its result.
  *
  * @param extents extents of the volume; none is 0
- * @param metadata metadata of its values
- * @param isComplex true if its blocks are complex
- * @param letters letters of its axes in the original volume
+ * @param metadata metadata of the volume's values
+ * @param isComplex true if the volume's blocks are complex
+ * @param letters letters that the volume's axes had in the original volume
  * @param operator operator's name, for messages
  */
 record FourierVolume(
@@ -55,8 +55,8 @@ record FourierVolume(
    * The steps of a transform.
    *
    * @param asComplex true if the first stage takes complex numbers
-   * @param first steps before all others
-   * @param later steps of each later stage
+   * @param first steps of the first stage before all others
+   * @param later gives the steps of each stage that transform its axes
    * @param result metadata of the result without its extents, blocks and axes
    */
   record Steps(
@@ -68,7 +68,7 @@ record FourierVolume(
 
   // ---- forward
 
-  /** The forward transform that options ask for. */
+  /** The steps of the forward transform that options ask for. */
   Steps forward(FftOptions options) {
     List<Integer> axes = axes(options.axes().orElse(LETTERS));
     boolean isReal = options.real().orElse(false);
@@ -172,7 +172,7 @@ record FourierVolume(
 
   // ---- inverse
 
-  /** The inverse transform that options ask for. */
+  /** The steps of the inverse transform that options ask for. */
   Steps inverse(FftOptions options) {
     for (String forwardOnly : List.of("detrend", "window", "padTo", "spacing")) {
       if (options.toMap().containsKey(forwardOnly)) {
@@ -229,7 +229,7 @@ record FourierVolume(
         metadata.withAxes(current).withSpectrum(metadata.spectrum().flatMap(Spectrum::beforeLast)));
   }
 
-  /** True if metadata states the transform to be inverted, false if only options do. */
+  /** True if metadata states the transform to be inverted, false if only the options do. */
   private boolean isTold(FftOptions options) {
     Optional<String> told = metadata.spectrum();
     return told.isPresent() && !(Spectrum.isMixed(told.get()) && options.axes().isPresent());
@@ -304,12 +304,15 @@ record FourierVolume(
         layout(options));
   }
 
-  /** The order of the axes if only options state it. */
+  /** The order of the axes of the spectrum, if only options state it. */
   private static String layout(FftOptions options) {
     return options.axes().filter(stated -> stated.length() == RANK).orElse(LETTERS);
   }
 
-  /** The frequencies by all transforms: each axis has its own. */
+  /**
+   * The frequencies along each axis that one of the transforms transformed, by the number of the
+   * axis.
+   */
   Map<Integer, AxisFrequencies> frequencies() {
     List<Spectrum> transforms =
         metadata
@@ -338,7 +341,7 @@ record FourierVolume(
     return frequencies;
   }
 
-  /** The letters of axes after a permutation. */
+  /** The letters of the axes after a permutation, from those before. */
   static String letters(Permutation permutation, String before) {
     return Arrays.stream(permutation.toArray())
         .mapToObj(axis -> before.substring(axis, axis + 1))
@@ -368,7 +371,7 @@ record FourierVolume(
     }
   }
 
-  /** An error that says which operator asks. */
+  /** An error whose message begins with the operator's name. */
   IllegalArgumentException bad(String defect) {
     return new IllegalArgumentException(operator + ": " + defect);
   }

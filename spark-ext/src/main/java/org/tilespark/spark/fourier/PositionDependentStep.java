@@ -14,9 +14,12 @@ import org.tilespark.kernels.pointwise.FilterPrograms.Taken;
 import org.tilespark.layout.Box;
 import org.tilespark.spark.options.Window;
 
-/** An elementwise step with vectors that depend on the part's place in the whole array. */
+/**
+ * An elementwise step with vectors that depend on the place in the whole array of the processed
+ * part.
+ */
 sealed interface PositionDependentStep extends ArrayStep {
-  /** The program for each element. */
+  /** The program that computes each element. */
   ElementwiseProgram program(Taken taken);
 
   /** The vectors of {@link #program} for a part of the whole array. */
@@ -52,7 +55,8 @@ sealed interface PositionDependentStep extends ArrayStep {
     @Override
     public List<double[]> vectors(State before, Box part, Given given) {
       List<double[]> vectors = new ArrayList<>();
-      int numbers = 1 + part.rank(); // of the real or of the imaginary parts
+      // Count of numbers for the real parts, and for the imaginary parts.
+      int numbers = 1 + part.rank();
       for (int first = 0; first < before.planes() * numbers; first += numbers) {
         for (int axis = 0; axis < part.rank(); axis++) {
           double[] vector = new double[Math.toIntExact(part.size(axis))];
@@ -72,7 +76,7 @@ sealed interface PositionDependentStep extends ArrayStep {
     }
   }
 
-  /** Multiplies by a window along each axis. */
+  /** Multiplies elements by a window along each axis. */
   record Taper(List<Window> windows) implements PositionDependentStep {
     /** Copies the list. */
     public Taper {
@@ -106,8 +110,8 @@ sealed interface PositionDependentStep extends ArrayStep {
   /**
    * Sets elements to zero whose frequency is outside a band.
    *
-   * @param low least absolute value of a frequency that is kept
-   * @param high greatest absolute value of a frequency that is kept
+   * @param low least absolute value of a frequency whose element is kept
+   * @param high greatest absolute value of a frequency whose element is kept
    * @param axes frequencies along each axis that was transformed
    */
   record BandPass(double low, double high, Map<Integer, AxisFrequencies> axes)

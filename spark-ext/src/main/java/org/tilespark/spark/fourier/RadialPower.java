@@ -31,7 +31,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
           .add("count", DataTypes.LongType, false);
 
   /**
-   * The rings.
+   * The rings of frequencies over which powers are averaged.
    *
    * @param axes frequencies along each transformed axis
    * @param width width of a ring; ring i holds the frequencies nearest to i times the width
@@ -43,14 +43,15 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     }
   }
 
-  /** Frequencies that are common to the elements of a line along z. */
+  /** Values that are computed from the frequencies along z, for the elements of a line along z. */
   private static final class Line {
     private final long start;
-    private final double[] squares; // of frequencies along z
+    private final double[] squares; // squares of the frequencies along z
     private final int[] weights;
-    private final double[] rings; // of the line added last, before they are rounded
+    private final double[] rings; // ring numbers of the line added last, before they are rounded
 
-    private Line(AxisFrequencies frequencies, long start, int count) { // null along no axis
+    // Frequencies are null if z was not transformed.
+    private Line(AxisFrequencies frequencies, long start, int count) {
       this.start = start;
       squares = new double[count];
       weights = new int[count];
@@ -62,11 +63,11 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     }
   }
 
-  /** Sums of some blocks. */
+  /** Sums of the powers in each ring, over some blocks. */
   public static final class Rings extends VolumeAggregate.Kept {
     private double[] power = new double[16];
     private long[] count = new long[16];
-    private Line line = new Line(null, 0, 0); // that of the last block
+    private Line line = new Line(null, 0, 0); // the line added last
 
     private void reserve(int ring) {
       if (ring >= power.length) {
@@ -100,7 +101,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
 
   private final Spec spec;
 
-  /** A constructor for Catalyst and plans; the children are the block. */
+  /** A constructor for Catalyst and plans; the children are the block's columns. */
   public RadialPower(
       BlockArguments arguments,
       Spec spec,
@@ -133,7 +134,10 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     addPowers(rings, squares, weight, re, count);
   }
 
-  /** Adds a line. Square roots are computed in a separate loop, which HotSpot vectorises. */
+  /**
+   * Adds the powers of a line to its rings. Square roots are computed in a separate loop, which
+   * HotSpot vectorises.
+   */
   private void addPowers(Rings rings, double squares, long weight, double[] powers, int count) {
     double width = spec.width();
     Line line = rings.line;
@@ -153,7 +157,8 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     }
   }
 
-  private static double square(AxisFrequencies frequencies, long index) { // null along no axis
+  // Frequencies are null if the axis was not transformed.
+  private static double square(AxisFrequencies frequencies, long index) {
     double frequency = frequencies == null ? 0 : frequencies.at(index);
     return frequency * frequency;
   }

@@ -24,13 +24,14 @@ import org.tilespark.spark.options.Shift;
  *
  * @param axes letters of the transformed axes; the last one is the halved one of a half spectrum
  * @param isHalf true if the last axis has frequencies 0 to n / 2 only
- * @param lastExtent n, the extent of the last axis before the transform
+ * @param lastExtent extent n of the last axis before the transform
  * @param norm norm of the transform
- * @param shift axes that were shifted
- * @param spacing between samples, one number per letter of {@code axes}
+ * @param shift axes along which frequency 0 was shifted to the middle
+ * @param spacing distances between samples, one number per letter of {@code axes}
  * @param order the order of all axes before the transform
- * @param left the order in which the transform itself left them; an inverse restores {@code order}
- *     if it finds the axes in this order, and keeps any other order, since a user has chosen it
+ * @param left the order of all axes in which the transform left them; an inverse restores {@code
+ *     order} if it finds the axes in this order, and keeps any other order, since a user has chosen
+ *     it
  */
 public record Spectrum(
     String axes,
@@ -42,7 +43,8 @@ public record Spectrum(
     String order,
     String left)
     implements Serializable {
-  private static final String BETWEEN = "|"; // of transforms one after another, the last one last
+  // Separates the texts of successive transforms, the last one last.
+  private static final String BETWEEN = "|";
 
   /** Copies the list and checks that every axis has a spacing. */
   public Spectrum {
@@ -54,17 +56,17 @@ public record Spectrum(
   }
 
   /**
-   * The order of the axes that the inverse gives.
+   * The order of the axes in the result of the inverse.
    *
-   * @param current letters of the axes of the spectrum
+   * @param current letters of the axes of the spectrum, in their current order
    */
   public String orderAfterInverse(String current) {
     return current.equals(left) ? order : current;
   }
 
   /**
-   * The frequencies along the axis of a letter, of {@code extent}; empty if the axis was not
-   * transformed.
+   * The frequencies along the axis with this letter, whose extent in the spectrum is {@code
+   * extent}; empty if the axis was not transformed.
    */
   public Optional<AxisFrequencies> frequencies(char letter, long extent) {
     int at = axes.indexOf(letter);
@@ -81,7 +83,8 @@ public record Spectrum(
   }
 
   /**
-   * The text that {@link #all} and {@link #beforeLast} read, with this transform as the last one.
+   * The text of all transforms that {@link #all} and {@link #beforeLast} read, with this transform
+   * as the last one.
    */
   public String after(Optional<String> earlier) {
     String text =
@@ -110,7 +113,7 @@ public record Spectrum(
         .toList();
   }
 
-  /** The last of the transforms that a text states; errors as {@link #all}. */
+  /** The last of the transforms that a text states; throws as {@link #all}. */
   public static Spectrum last(String text) {
     return parse(lastPart(text), text);
   }
@@ -178,8 +181,8 @@ public record Spectrum(
   /**
    * The transforms of an array.
    *
-   * @param transforms the transforms, in order
-   * @param letters letters of the current axes
+   * @param transforms the array's transforms, in order
+   * @param letters letters of the array's current axes
    */
   public record OfArray(List<Spectrum> transforms, String letters) {
     private static final String PLACES = "xyz";
@@ -189,7 +192,7 @@ public record Spectrum(
       return !orderAfterAll(inPlace()).equals(PLACES);
     }
 
-    /** The transforms with each axis named by its current place. */
+    /** The transforms, with each axis named by the letter of its current place. */
     private List<Spectrum> inPlace() {
       return transforms.stream()
           .map(
@@ -213,7 +216,7 @@ public record Spectrum(
     }
   }
 
-  /** The order that the inverses of all transforms leave, of axes that are now x, y, z. */
+  /** The order of the axes after the inverses of all transforms, of axes that are now x, y, z. */
   private static String orderAfterAll(List<Spectrum> transforms) {
     String order = OfArray.PLACES;
     for (int i = transforms.size() - 1; i >= 0; i--) {
@@ -234,7 +237,10 @@ public record Spectrum(
         : Optional.of(what + ": '" + a + "' of the first, '" + b + "' of the second");
   }
 
-  /** All letters, in order; the letter of an axis that was transformed twice occurs twice. */
+  /**
+   * The letters of all transformed axes, in order; the letter of an axis that was transformed twice
+   * occurs twice.
+   */
   private static String axesOf(List<Spectrum> transforms) {
     return transforms.stream()
         .flatMap(transform -> Arrays.stream(transform.axes().split("")))
@@ -256,7 +262,7 @@ public record Spectrum(
         .orElse("none");
   }
 
-  /** A property of the transforms of each axis, or its one value if all have the same. */
+  /** A property of each axis's transform as text, or its one value if all axes have the same. */
   private static String perAxis(List<Spectrum> transforms, Function<Spectrum, ?> property) {
     List<String> values =
         transforms.stream().map(property).map(Object::toString).distinct().toList();

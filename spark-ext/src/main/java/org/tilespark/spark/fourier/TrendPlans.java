@@ -28,7 +28,8 @@ final class TrendPlans {
   private TrendPlans() {}
 
   /**
-   * {@code plan} with a further column {@link ProgramBlocks#TREND}.
+   * {@code plan} with a further column {@link ProgramBlocks#TREND}, which has the trend of the
+   * volume.
    *
    * @param plan blocks, with further columns of the same names as those of {@code input}
    * @param input the blocks whose trend is computed; they may be those of {@code plan}

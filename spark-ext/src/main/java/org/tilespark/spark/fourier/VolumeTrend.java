@@ -21,15 +21,16 @@ import scala.collection.immutable.Seq;
  */
 public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
   private static final int RANK = 3;
-  private static final int SUMS = 1 + RANK; // of the values, and of values times coordinates
+  // Count of sums: that of the values, and those of values times each coordinate.
+  private static final int SUMS = 1 + RANK;
 
   private final boolean isLinear;
 
   /**
    * A constructor for Catalyst and plans.
    *
-   * @param isLinear false for the mean alone
-   * @param children the block
+   * @param isLinear true for the plane, false for the mean alone
+   * @param children the block's columns
    */
   public VolumeTrend(
       BlockArguments arguments,

@@ -17,7 +17,10 @@ import org.tilespark.spark.options.Type;
 import org.tilespark.spark.transfer.TransferPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
-/** Operators that check blocks, state facts about them, and pass them to other languages. */
+/**
+ * Declarations of operators that check blocks, state facts about them, and pass them to other
+ * languages.
+ */
 final class BlockOperators {
   private static final Parameter<LogicalPlan> PACKED = Tables.table("input", "blocks as bytes");
   private static final Parameter<NpyType> DTYPE =

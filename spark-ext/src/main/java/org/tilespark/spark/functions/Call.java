@@ -20,27 +20,28 @@ import org.tilespark.spark.options.Parameter;
  * A call of an operator, from which its plan is made.
  *
  * @param operator operator's name, for messages
- * @param values values by parameter, each of its parameter's type
- * @param given the session of the DataFrames; empty in a query, which the active session analyzes
+ * @param values arguments by the names of their parameters, each of its parameter's type
+ * @param given the session of the DataFrames; empty for a call in a query, which the active session
+ *     analyzes
  */
 record Call(
     TableFunctions function,
     String operator,
     Map<String, Object> values,
     Optional<SparkSession> given) {
-  /** The name of the single value in which Java passes options. */
+  /** The name under which {@code values} has the one object in which Java passes options. */
   static final String OPTIONS = "options";
 
   /**
-   * An argument, or its default.
+   * The argument of a parameter, or the parameter's default.
    *
-   * @throws IllegalArgumentException if it is missing and has no default
+   * @throws IllegalArgumentException if the argument is missing and the parameter has no default
    */
   <T> T get(Parameter<T> parameter) {
     return find(parameter).or(parameter::fallback).orElseThrow(() -> missing(parameter.name()));
   }
 
-  /** An argument, if it was given. */
+  /** The argument of a parameter, if it was given. */
   <T> Optional<T> find(Parameter<T> parameter) {
     return find(parameter.name());
   }
@@ -76,13 +77,13 @@ record Call(
         .orElseThrow(() -> missing(parameter));
   }
 
-  /** The only table, with the extents that the call states. */
+  /** The plan of the call's only table, with the extents that the call states. */
   LogicalPlan blocks(BlockKind kind) {
     return blocks(kind, function.parameters().get(0).name(), "extents", "");
   }
 
   /**
-   * A table, with the extents that the call states.
+   * The plan of a table, with the extents that the call states.
    *
    * @param which name of the table among several, for messages
    */
@@ -91,14 +92,17 @@ record Call(
     return BlockFrame.withExtents(table(table), kind, stated, operator + which);
   }
 
-  /** The only table with its column of ids, if it has one, and the extents that the call states. */
+  /**
+   * The plan of the call's only table, with its column of ids, if it has one, and the extents that
+   * the call states.
+   */
   LogicalPlan blocksWithIds(BlockKind kind) {
     Optional<StatedExtents> stated = find("extents");
     LogicalPlan given = tableWithIds(function.parameters().get(0).name());
     return BlockFrame.withExtents(given, kind, stated, operator);
   }
 
-  /** The options: the object from Java, or one made from SQL's arguments. */
+  /** The call's options: the object from Java, or one made from SQL's arguments. */
   <O> O options(Function<Map<String, String>, O> of) {
     Optional<O> given = find(OPTIONS);
     return given.orElseGet(
@@ -111,7 +115,7 @@ record Call(
         });
   }
 
-  /** A DataFrame over a plan. */
+  /** A DataFrame over a plan, in the session of the call. */
   Dataset<Row> asDataset(LogicalPlan plan) {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
         session(), CommonTables.inPlace(plan));

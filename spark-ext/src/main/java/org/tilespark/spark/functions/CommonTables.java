@@ -64,7 +64,7 @@ public final class CommonTables extends Rule<LogicalPlan> {
                         : Optional.empty()));
   }
 
-  /** A table's columns under the names and ids of a reference. */
+  /** The plan of a common table, with its columns under the names and ids of a reference. */
   private static LogicalPlan renamed(LogicalPlan table, CTERelationRef reference) {
     List<Attribute> columns = ScalaInterop.list(table.output());
     List<Attribute> names = ScalaInterop.list(reference.output());

@@ -19,7 +19,7 @@ public final class Description {
 
   private Description() {}
 
-  /** Spark's description of a function. */
+  /** Spark's object that describes a function. */
   static ExpressionInfo info(TableFunctions function) {
     return new ExpressionInfo(
         TableFunctions.class.getName(),
@@ -111,7 +111,7 @@ public final class Description {
     return page.toString();
   }
 
-  /** A line for each function, which leads to its section. */
+  /** A table in Markdown with a line for each function, which links to its section. */
   private static String table() {
     return "| in SQL | in Java and Scala | gives | data moved between tasks |\n|---|---|---|---|\n"
         + Stream.of(TableFunctions.values())
@@ -136,7 +136,7 @@ public final class Description {
         .collect(Collectors.joining(" | ", "| ", " |\n"));
   }
 
-  /** Lines of at most 120 characters. */
+  /** The text in lines of at most 120 characters. */
   private static String wrapped(String text) {
     StringBuilder lines = new StringBuilder();
     int column = 0;

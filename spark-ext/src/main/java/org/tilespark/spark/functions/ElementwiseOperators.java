@@ -14,7 +14,7 @@ import org.tilespark.spark.options.Type;
 import org.tilespark.spark.pointwise.ExpressionPlans;
 import org.tilespark.spark.pointwise.PointwisePlans;
 
-/** Operators whose elements are computed from elements at equal places. */
+/** Declarations of operators whose elements are computed from elements at equal places. */
 final class ElementwiseOperators {
   private static final Parameter<Double> ALPHA =
       Parameter.required("alpha", Type.NUMBER, "the factor");

@@ -13,7 +13,7 @@ import java.util.List;
  * of a line, and comments after it are its rows. {@code FunctionExamplesTest} runs all of them.
  *
  * @param statement the statement with its semicolon, one or more lines
- * @param rows as spark-sql prints them: cells with tabs between them
+ * @param rows resulting rows as spark-sql prints them: cells with tabs between them
  */
 record Example(String statement, List<String> rows) {
   private static final String ROW = "-- ";

@@ -17,7 +17,7 @@ import org.tilespark.spark.options.Assume;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 
-/** Factorisations of matrices, and what is made of them. */
+/** Declarations of factorisations of matrices, and of operators that are computed by them. */
 final class FactorOperators {
   private static final String ONE_BLOCK =
       "each element once, to one task for each matrix; none where a matrix is one block already";

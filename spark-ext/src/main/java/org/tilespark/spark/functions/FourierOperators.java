@@ -17,7 +17,7 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 
-/** Transforms, and operators on spectra. */
+/** Declarations of Fourier transforms, and of operators on spectra. */
 final class FourierOperators {
   private static final String MOVES = "each element once, or twice";
 
@@ -43,7 +43,10 @@ final class FourierOperators {
           "the finest step of any axis",
           "width of a ring, in cycles per unit of the spacing");
 
-  /** Options that an inverse does not have, and options whose default comes from the metadata. */
+  /**
+   * Options of forward transforms that an inverse does not have, and options whose default for an
+   * inverse comes from the metadata.
+   */
   private static final Set<String> FORWARD =
       Set.of("output", "detrend", "window", "padTo", "spacing");
 

@@ -18,7 +18,7 @@ import org.tilespark.spark.options.Type;
 import org.tilespark.spark.permute.PermutePlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 
-/** Operators that reorder axes, or cut arrays into other blocks. */
+/** Declarations of operators that reorder axes, or cut arrays into other blocks. */
 final class MoveOperators {
   private static final String MOVES = "each element once; none where they have this form already";
 

@@ -9,12 +9,12 @@ import org.tilespark.spark.options.Parameter;
  * {@code ...Operators} has the operators of one family.
  *
  * @param java arguments in Java and Scala, {@code "(m, rows, cols[, missing])"}; empty if the
- *     facade does not have it
+ *     facade does not have the operator
  * @param doc description of the result, in sentences
  * @param moves phrase about the data that tasks send to each other
  * @param arguments parameters in positional order; those that may be left out come last
  * @param options parameters that Java takes as one object
- * @param extents statements about the tables' arrays
+ * @param extents parameters that state extents of the tables' arrays
  * @param examples as {@link Example} has them in files, with {@code %s} for the function's name;
  *     empty if they are in a file
  */
@@ -47,12 +47,12 @@ record Operator(
     this(java, doc, moves, parameters, List.of(), List.of(), plan);
   }
 
-  /** This declaration with examples of its own. */
+  /** This declaration with its own examples in place of a file. */
   Operator withExamples(String own) {
     return new Operator(java, doc, moves, arguments, options, extents, own, plan);
   }
 
-  /** All parameters, in positional order. */
+  /** All parameters of the operator, in positional order. */
   List<Parameter<?>> parameters() {
     return Stream.of(arguments, options, extents).flatMap(List::stream).toList();
   }

@@ -15,7 +15,7 @@ import org.tilespark.spark.options.Parameter;
 import org.tilespark.spark.options.Type;
 import org.tilespark.spark.vectors.FoundIds;
 
-/** Products of matrices. */
+/** Declarations of products of matrices. */
 final class ProductOperators {
   private static final String MOVES = "as the planner chose; EXPLAIN shows it, and why";
 
@@ -118,7 +118,7 @@ final class ProductOperators {
 
   private ProductOperators() {}
 
-  /** The reduction of a product's tiles. */
+  /** Makes the reduction of a product's tiles from a call. */
   private interface ReductionOf {
     Reduction of(Call call);
   }

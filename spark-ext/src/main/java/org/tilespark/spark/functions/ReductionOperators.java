@@ -19,7 +19,7 @@ import org.tilespark.spark.reduce.Norm;
 import org.tilespark.spark.reduce.ReductionPlans;
 import org.tilespark.spark.reduce.StatisticsPlans;
 
-/** Operators that make one element of many. */
+/** Declarations of operators that make one element of many. */
 final class ReductionOperators {
   private static final String MOVES =
       "partial results of blocks; none where blocks are whole along the axes";
@@ -115,7 +115,7 @@ final class ReductionOperators {
             .formatted(letters));
   }
 
-  /** A reduction without arguments of its own. */
+  /** The declaration of a reduction without arguments of its own. */
   static Operator of(ArrayReduction reduction, BlockKind kind) {
     Parameter<List<Integer>> axis = axis(kind);
     return new Operator(
@@ -127,7 +127,7 @@ final class ReductionOperators {
         .withExamples(examples(kind, reduction.example().get(0), reduction.example().get(1)));
   }
 
-  /** A variance or standard deviation. */
+  /** The declaration of a variance or standard deviation. */
   static Operator spread(ArrayReduction reduction, BlockKind kind) {
     Parameter<List<Integer>> axis = axis(kind);
     return new Operator(
@@ -139,7 +139,7 @@ final class ReductionOperators {
         .withExamples(examples(kind, reduction.example().get(0), reduction.example().get(1)));
   }
 
-  /** A norm. */
+  /** The declaration of a norm. */
   static Operator norm(BlockKind kind) {
     Parameter<List<Integer>> axis = axis(kind);
     return new Operator(
@@ -164,8 +164,8 @@ final class ReductionOperators {
   }
 
   /**
-   * Plan code is in this method, which clients of Connect never call, since they have no plan
-   * classes.
+   * The plan of a reduction. This code is in a method that clients of Connect never call, since
+   * they have no plan classes.
    */
   private static Object plan(
       Call call,
@@ -182,7 +182,7 @@ final class ReductionOperators {
     return new ReductionPlans.Call(kind, axes, scalars, call::asDataset, call.operator());
   }
 
-  /** The rows (1, 5, 2) and (7, 0, 3), each reduced. */
+  /** The SQL of an example that reduces the rows (1, 5, 2) and (7, 0, 3), with the two results. */
   private static String examples(BlockKind kind, String first, String second) {
     boolean isMatrix = kind == MATRIX;
     return """

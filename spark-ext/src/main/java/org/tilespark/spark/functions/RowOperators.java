@@ -13,7 +13,9 @@ import org.tilespark.spark.options.Type;
 import org.tilespark.spark.vectors.SpreadPlans;
 import org.tilespark.spark.vectors.VectorPlans;
 
-/** Operators between matrices and tables with a vector, or an element, in each row. */
+/**
+ * Declarations of operators between matrices and tables with a vector, or an element, in each row.
+ */
 final class RowOperators {
   private static final Type<String> NAME = Type.text((what, text) -> text);
   private static final Parameter<LogicalPlan> ROWS =

@@ -16,7 +16,7 @@ import org.tilespark.spark.reshape.HaloPlans;
 import org.tilespark.spark.reshape.PadPlans;
 import org.tilespark.spark.reshape.ReshapePlans;
 
-/** Operators that change the shape of arrays. */
+/** Declarations of operators that change the shape of arrays. */
 final class ShapeOperators {
   private static final Parameter<Edge> MODE =
       Parameter.optional(
@@ -184,7 +184,7 @@ final class ShapeOperators {
         return numbers;
       }
     } catch (NumberFormatException e) {
-      // told below
+      // The exception below reports it.
     }
     throw new IllegalArgumentException("%s is '%s'; expected %s".formatted(what, text, expected));
   }

@@ -18,7 +18,9 @@ import org.tilespark.spark.slice.ConcatPlans;
 import org.tilespark.spark.slice.SlicePlans;
 import org.tilespark.spark.slice.SliceText;
 
-/** Operators that take a part of an array, or concatenate arrays; no block is sent. */
+/**
+ * Declarations of operators that take a part of an array, or concatenate arrays; no block is sent.
+ */
 final class SliceOperators {
   private static final Parameter<LogicalPlan> SECOND =
       blocks("b", MATRIX).otherwise("a volume of one plane");

@@ -37,10 +37,10 @@ final class SqlArguments {
   }
 
   /**
-   * The values of arguments by parameter.
+   * The arguments' values by the names of their parameters.
    *
-   * @throws IllegalArgumentException if there are too many, an unknown name, a repeated one, or a
-   *     value that its parameter does not accept
+   * @throws IllegalArgumentException if there are too many arguments, an unknown name, a repeated
+   *     one, or a value that its parameter does not accept
    */
   static Map<String, Object> bind(TableFunctions function, List<Expression> arguments) {
     SqlArguments bound = new SqlArguments(function);
@@ -164,8 +164,8 @@ final class SqlArguments {
   // ---- constants
 
   /**
-   * A number, a boolean, a text, or a list of these; empty if the argument is something else, or
-   * null.
+   * The value of an argument that is a number, a boolean, a text, or a list of these; empty if the
+   * argument is something else, or null.
    */
   private static Optional<Object> constant(Expression argument, Type<?> type) {
     Expression plain = argument.transformUp(ScalaInterop.partialFunction(SqlArguments::evaluated));

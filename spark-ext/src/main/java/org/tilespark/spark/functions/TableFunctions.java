@@ -151,7 +151,7 @@ public enum TableFunctions {
     this.operator = operator;
   }
 
-  /** The name in SQL. */
+  /** The function's name in SQL. */
   public String sqlName() {
     return name().toLowerCase(Locale.ROOT);
   }
@@ -166,29 +166,32 @@ public enum TableFunctions {
 
   // ---- the declaration
 
-  /** The signature in Java and Scala; empty if there is no method. */
+  /** The method's signature in Java and Scala; empty if the facade has no method. */
   String java() {
     return operator.java().isEmpty() ? "" : method() + operator.java();
   }
 
-  /** The operator, but for its name. */
+  /** The declaration of the operator, which does not contain its name. */
   Operator operator() {
     return operator;
   }
 
-  /** Its parameters, in positional order; those that may be left out come last. */
+  /** The operator's parameters, in positional order; those that may be left out come last. */
   List<Parameter<?>> parameters() {
     return operator.parameters();
   }
 
-  /** The names of all parameters: {@code matrix_scale(a, alpha, extents)}. */
+  /**
+   * The function's name and the names of all its parameters: {@code matrix_scale(a, alpha,
+   * extents)}.
+   */
   public String signature() {
     return parameters().stream()
         .map(Parameter::name)
         .collect(Collectors.joining(", ", sqlName() + "(", ")"));
   }
 
-  /** The usage: {@code matrix_scale(TABLE(a), alpha [, extents])}. */
+  /** The form of a call in SQL: {@code matrix_scale(TABLE(a), alpha [, extents])}. */
   String usage() {
     String optional =
         parameters().stream()
@@ -203,7 +206,7 @@ public enum TableFunctions {
                 ", ", sqlName() + "(", optional.isEmpty() ? ")" : " [, " + optional + "])"));
   }
 
-  /** At least one. */
+  /** The function's examples, at least one. */
   List<Example> examples() {
     return Example.of(sqlName(), operator);
   }
@@ -249,8 +252,10 @@ public enum TableFunctions {
   /**
    * The plan of a call from Java or Scala.
    *
-   * @param arguments as from {@link #named}, with plans in place of DataFrames
-   * @throws IllegalArgumentException if they do not fit; the message says what was found
+   * @param arguments arguments by parameter as from {@link #named}, with plans in place of
+   *     DataFrames
+   * @throws IllegalArgumentException if the arguments do not fit the operator; the message says
+   *     what was found
    */
   public LogicalPlan plan(SparkSession session, Map<String, Object> arguments) {
     Map<String, Object> values = new HashMap<>(arguments);

@@ -22,7 +22,7 @@ final class Tables {
     return parameter.type() == (Type<?>) TABLE;
   }
 
-  /** A table of blocks of a kind. */
+  /** The parameter for a table of blocks of a kind. */
   static Parameter<LogicalPlan> blocks(String name, BlockKind kind) {
     return table(name, "blocks of a " + kind.label() + ": " + kind.columnsText());
   }
@@ -31,12 +31,12 @@ final class Tables {
     return Parameter.required(name, TABLE, doc);
   }
 
-  /** Extents of the array of a call's only table. */
+  /** The parameter for the extents of the array of a call's only table. */
   static Parameter<StatedExtents> extents(BlockKind kind) {
     return extents("extents", kind, "the whole array");
   }
 
-  /** Extents of the array of a table. */
+  /** The parameter for the extents of the array that {@code of} describes. */
   static Parameter<StatedExtents> extents(String name, BlockKind kind, String of) {
     return Parameter.found(
         name,

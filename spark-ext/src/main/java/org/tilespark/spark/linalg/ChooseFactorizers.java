@@ -19,7 +19,7 @@ import org.tilespark.spark.runtime.BackendPlanner;
 public final class ChooseFactorizers extends Rule<LogicalPlan> {
   private final SparkContext context;
 
-  /** The rule of one session. */
+  /** The rule for one session. */
   public ChooseFactorizers(SparkSession session) {
     this.context = session.sparkContext();
   }

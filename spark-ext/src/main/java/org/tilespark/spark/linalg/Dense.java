@@ -8,16 +8,16 @@ import org.tilespark.spark.block.ArrayValues;
 /**
  * A DOUBLE matrix on the Java heap, row-major.
  *
- * @param values at least {@code rows * cols}
+ * @param values the elements; there may be more than {@code rows * cols}
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 record Dense(int rows, int cols, double[] values) {
-  /** Zeros. */
+  /** A matrix of zeros. */
   static Dense zeros(int rows, int cols) {
     return new Dense(rows, cols, new double[Math.multiplyExact(rows, cols)]);
   }
 
-  /** The elements of a block of any type, as doubles. */
+  /** The elements of a block of any type, as a matrix of DOUBLE. */
   static Dense of(HostMemory block, ElementType type, int rows, int cols) {
     Dense dense = zeros(rows, cols);
     double[] values = dense.values;
@@ -90,7 +90,7 @@ record Dense(int rows, int cols, double[] values) {
     return array;
   }
 
-  /** The elements' memory. */
+  /** The memory of the elements, for native calls. */
   HostMemory memory() {
     return HostMemory.ofArray(values).slice(0, (long) rows * cols * Double.BYTES);
   }
@@ -99,7 +99,7 @@ record Dense(int rows, int cols, double[] values) {
     return values[row * cols + col];
   }
 
-  /** Columns from {@code first} on to {@code end}, as a matrix of its own. */
+  /** The columns from {@code first} on to before {@code end}, as a matrix of its own. */
   Dense columns(int first, int end) {
     Dense part = zeros(rows, end - first);
     for (int row = 0; row < rows; row++) {
@@ -118,7 +118,7 @@ record Dense(int rows, int cols, double[] values) {
     return wider;
   }
 
-  /** [this | other]. */
+  /** The matrix [this | other], with the columns of both. */
   Dense beside(Dense other) {
     Dense both = zeros(rows, cols + other.cols);
     for (int row = 0; row < rows; row++) {
@@ -129,7 +129,7 @@ record Dense(int rows, int cols, double[] values) {
     return both;
   }
 
-  /** Rows up to {@code end}, of the same memory. */
+  /** The rows up to before {@code end}, as a matrix in the same memory. */
   Dense top(int end) {
     return new Dense(end, cols, values);
   }

@@ -16,7 +16,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * An expression on a block of any real type, which gets the elements as doubles. The children are
- * the block, then at most one further argument.
+ * the block's columns, then at most one further argument.
  */
 abstract class DenseExpression extends BlockExpression {
   private final BlockArguments arguments;
@@ -31,17 +31,17 @@ abstract class DenseExpression extends BlockExpression {
     this.made = made;
   }
 
-  /** The type of values of a block. */
+  /** The type of a block's column of values. */
   static DataType values(ElementType type) {
     return DataTypes.createArrayType(BlockSchema.sparkType(type), false);
   }
 
   /**
-   * The result.
+   * The result of this expression for one block.
    *
    * @param block the block, whose row is valid
    * @param matrix the block's elements, which may be overwritten
-   * @param input row that has the further argument
+   * @param input row in which the further argument is
    */
   abstract Object of(Block block, Dense matrix, InternalRow input);
 
@@ -53,12 +53,15 @@ abstract class DenseExpression extends BlockExpression {
     return arguments.operator();
   }
 
-  /** The further argument. */
+  /** The value of the further argument in a row. */
   final Object further(InternalRow input) {
     return childList().get(arguments.count()).eval(input);
   }
 
-  /** The further argument, values of DOUBLE, as a matrix of {@code cols} columns. */
+  /**
+   * The value of the further argument in a row, an array of DOUBLE, as a matrix of {@code cols}
+   * columns.
+   */
   final Dense further(InternalRow input, int cols) {
     ArrayData values = (ArrayData) further(input);
     return Dense.of(

@@ -8,11 +8,11 @@ import org.tilespark.kernels.factor.SignLogDet;
 /**
  * Factorises matrices on the heap.
  *
- * @param lapack borrowed
+ * @param lapack computes the factorisations; borrowed
  */
 record DenseFactors(Factorizer lapack) {
   /**
-   * The factors of a matrix, which may be overwritten.
+   * The factors that {@code spec} names of the matrix A, or of [A | B], which may be overwritten.
    *
    * @throws IllegalArgumentException if the matrix does not have these factors
    */
@@ -73,9 +73,9 @@ record DenseFactors(Factorizer lapack) {
   /**
    * The solution X of A X = B.
    *
-   * @param made {@link Factoring#SOLVE} or {@link Factoring#SOLVE_POSITIVE}
-   * @param factor A's factor: {@link Factoring#LU} or {@link Factoring#LOWER}
-   * @param b B, which is overwritten with X
+   * @param made kind of the solution: {@link Factoring#SOLVE} or {@link Factoring#SOLVE_POSITIVE}
+   * @param factor factor of A: {@link Factoring#LU} or {@link Factoring#LOWER}
+   * @param b the matrix B, which is overwritten with X
    */
   Dense solved(Factoring made, Dense factor, Dense b) {
     int n = b.rows();
@@ -104,7 +104,7 @@ record DenseFactors(Factorizer lapack) {
     return a;
   }
 
-  /** The factors, and in a row below them the pivots. */
+  /** The factors of LU in one matrix, and in a row below them the pivots. */
   private Dense lu(Dense a) {
     int n = a.rows();
     Dense factor = new Dense(n + 1, n, Arrays.copyOf(a.values(), Math.multiplyExact(n + 1, n)));
@@ -131,7 +131,7 @@ record DenseFactors(Factorizer lapack) {
     return List.of(new Factor("q", q), new Factor("r", r));
   }
 
-  // ---- by singular values
+  // ---- results from singular values
 
   /** A thin singular value decomposition. */
   private record Svd(Dense u, Dense s, Dense vt) {}
@@ -149,7 +149,7 @@ record DenseFactors(Factorizer lapack) {
     return s;
   }
 
-  /** How many values of a column are above a bound. */
+  /** The number of elements of a column that are above a bound. */
   private static int above(Dense column, double bound) {
     int count = 0;
     for (int i = 0; i < column.rows(); i++) {
@@ -165,9 +165,9 @@ record DenseFactors(Factorizer lapack) {
   }
 
   /**
-   * V diag(1/s) C, with the first {@code rank} singular values.
+   * The product V diag(1/s) C, with the first {@code rank} singular values.
    *
-   * @param c a row for each singular value; overwritten
+   * @param c the matrix C, with a row for each singular value; overwritten
    */
   private static Dense inverted(Svd svd, Dense c, int rank) {
     Dense x = Dense.zeros(svd.vt.cols(), c.cols());
@@ -186,7 +186,10 @@ record DenseFactors(Factorizer lapack) {
     return x;
   }
 
-  /** Adds a multiple of a row to a row of another matrix of as many columns. */
+  /**
+   * Adds {@code factor} times row {@code row} of one matrix to row {@code at} of another of as many
+   * columns.
+   */
   private static void addRow(double factor, Dense from, int row, Dense to, int at) {
     int width = from.cols();
     double[] source = from.values();
@@ -203,7 +206,7 @@ record DenseFactors(Factorizer lapack) {
     Dense b = both.columns(spec.columns(), both.cols());
     Svd svd = svd(a);
     int rank = above(svd.s, spec.tolerance() * svd.s.at(0, 0));
-    Dense c = Dense.zeros(svd.s.rows(), b.cols()); // U^T B
+    Dense c = Dense.zeros(svd.s.rows(), b.cols()); // the product U^T B
     for (int i = 0; i < b.rows(); i++) {
       for (int k = 0; k < rank; k++) {
         addRow(svd.u.at(i, k), b, i, c, k);
@@ -217,7 +220,7 @@ record DenseFactors(Factorizer lapack) {
         new Factor("s", svd.s));
   }
 
-  /** The sums of the squares of the columns of B - A X; B is overwritten. */
+  /** The sum of the squares of each column of B - A X; B is overwritten. */
   private static Dense residuals(Dense a, Dense x, Dense b) {
     int width = b.cols();
     Dense sums = Dense.zeros(width, 1);

@@ -8,8 +8,8 @@ import org.tilespark.spark.rows.BlockArguments.Block;
 import scala.collection.immutable.Seq;
 
 /**
- * The values of a block of FLOAT or DOUBLE, each divided by a number. The children are the block,
- * then the number, a DOUBLE.
+ * The values of a block of FLOAT or DOUBLE, each divided by a number. The children are the block's
+ * columns, then the number, a DOUBLE.
  */
 public final class DividedBlock extends DenseExpression {
   /** A constructor for Catalyst and {@link PrincipalPlans}. */

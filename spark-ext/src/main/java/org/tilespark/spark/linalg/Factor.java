@@ -1,4 +1,4 @@
 package org.tilespark.spark.linalg;
 
-/** One result of a factorisation, under its name. */
+/** One resulting matrix of a factorisation, under its name. */
 record Factor(String name, Dense matrix) {}

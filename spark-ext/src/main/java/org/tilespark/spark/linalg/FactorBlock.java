@@ -16,8 +16,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The factors of a matrix that is one block: an array of structs, each a name and a block whose
- * place is row 0, col 0. The children are the block. It computes in double for every type of
- * values.
+ * place is row 0, col 0. The children are the block's columns. It computes in double for every type
+ * of values.
  */
 public final class FactorBlock extends FactorExpression {
   private final FactorSpec spec;
@@ -29,7 +29,7 @@ public final class FactorBlock extends FactorExpression {
     this.spec = spec;
   }
 
-  /** The type of one factor. */
+  /** The type of one factor's struct. */
   static StructType struct(ElementType type) {
     return new StructType()
         .add(FactorTable.FACTOR, DataTypes.StringType, false)
@@ -47,7 +47,7 @@ public final class FactorBlock extends FactorExpression {
         factorized(block, lapack -> new DenseFactors(lapack).of(spec, matrix)), spec.result());
   }
 
-  /** The structs of factors. */
+  /** The structs of factors, as an array. */
   static GenericArrayData rows(List<Factor> factors, ElementType type) {
     return new GenericArrayData(
         factors.stream()

@@ -15,8 +15,8 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import scala.collection.immutable.Seq;
 
 /**
- * An expression of a block that factorizes. It has the backend as a field, so that EXPLAIN shows
- * it: {@link BackendChoice#NOT_YET} until {@link ChooseFactorizers} has chosen.
+ * An expression that computes a factorisation of a block. It has the backend as a field, so that
+ * EXPLAIN shows it: {@link BackendChoice#NOT_YET} until {@link ChooseFactorizers} has chosen.
  */
 abstract class FactorExpression extends DenseExpression {
   private final BackendChoice backend;
@@ -32,8 +32,9 @@ abstract class FactorExpression extends DenseExpression {
   }
 
   /**
-   * True if the factors belong to those of another task, whose signs must be the same. They are
-   * made on the CPU: a device that has no memory in one of the two tasks would give others.
+   * True if the factors must have the same signs as factors that another task computes of the same
+   * block. They are then made on the CPU: a device that has no memory in one of the two tasks would
+   * give others.
    */
   boolean belongsToOthers() {
     return false;
@@ -48,8 +49,8 @@ abstract class FactorExpression extends DenseExpression {
   }
 
   /**
-   * The result of work on a block by this executor's factorizer: on the task's device where the
-   * backend lets it, cuSOLVER is installed, and the matrix is large.
+   * The result of {@code work} on a block by this executor's factorizer: on the task's device if
+   * the backend permits that, cuSOLVER is installed, and the matrix is large.
    *
    * @throws IllegalArgumentException that names the block, if the matrix does not have these
    *     factors

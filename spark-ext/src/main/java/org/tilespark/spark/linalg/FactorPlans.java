@@ -71,14 +71,14 @@ public final class FactorPlans {
   private static final long MOST_BYTES = Integer.MAX_VALUE - (1L << 20);
 
   /**
-   * Longest shorter side for which the k largest singular values are taken from the full
+   * Largest shorter side of a matrix whose k largest singular values are always taken from the full
    * decomposition.
    */
   public static final long MOST_EXACT = 512;
 
   private final String operator;
   private final KnownOperand operand;
-  private final Optional<StripSizes> sizes; // the usual ones if empty
+  private final Optional<StripSizes> sizes; // sizes of strips; the usual ones if empty
   private final Function<LogicalPlan, Dataset<Row>> asDataset;
   private final long rows;
   private final long cols;
@@ -98,7 +98,10 @@ public final class FactorPlans {
     this(input, Optional.empty(), asDataset, operator);
   }
 
-  /** Plans over a matrix; if it is tall, it is cut into strips of these sizes. */
+  /**
+   * Plans over a matrix, or over several matrices of one size; a tall one is cut into strips of
+   * these sizes.
+   */
   FactorPlans(
       LogicalPlan input,
       StripSizes sizes,
@@ -163,13 +166,13 @@ public final class FactorPlans {
         List.of(Shape.of(count, 1), Shape.of(rows, count)));
   }
 
-  /** The eigenvalues of a symmetric matrix alone, as a column. */
+  /** The eigenvalues alone of a symmetric matrix, as a column. */
   public LogicalPlan eigvalsh() {
     requireSquare();
     return only(spec(Factoring.EIGVALSH), Shape.of(rows, 1));
   }
 
-  /** The thin factors Q and R. */
+  /** The table of the thin factors Q and R. */
   public LogicalPlan qr() {
     Optional<TallPlans> tall = tall();
     if (tall.isPresent()) {
@@ -179,12 +182,12 @@ public final class FactorPlans {
         spec(Factoring.QR), List.of(Shape.of(rows, shortSide()), Shape.of(shortSide(), cols)));
   }
 
-  /** R alone. */
+  /** The factor R alone, of the matrix's QR factorization. */
   public LogicalPlan r() {
     return only(spec(Factoring.QR_R), Shape.of(shortSide(), cols));
   }
 
-  /** The thin singular value decomposition. */
+  /** The table of the thin singular value decomposition. */
   public LogicalPlan svd() {
     return svd(shortSide());
   }
@@ -193,7 +196,7 @@ public final class FactorPlans {
    * The largest singular values and their vectors; by a randomized method if both sides are long
    * and k is small.
    *
-   * @param k at most the shorter side
+   * @param k number of singular values, 1 up to the shorter side
    * @param random the randomized method's options
    * @throws IllegalArgumentException if k is out of range
    */
@@ -209,7 +212,7 @@ public final class FactorPlans {
         : svd(k);
   }
 
-  /** The first factors of the exact decomposition. */
+  /** The first {@code count} singular values and their vectors, from the exact decomposition. */
   LogicalPlan svd(long count) {
     Optional<TallPlans> tall = tall();
     if (tall.isPresent()) {
@@ -260,7 +263,9 @@ public final class FactorPlans {
     return PermutePlans.permute(plan, BlockKind.MATRIX, Permutation.of(1, 0), operator);
   }
 
-  /** Plans by strips; empty if the matrix is not tall, or if one task is as fast. */
+  /**
+   * Plans that factorise the matrix in strips; empty if it is not tall, or if one task is as fast.
+   */
   private Optional<TallPlans> tall() {
     return sizes().areFor(operand.extents())
         ? Optional.of(
@@ -268,7 +273,10 @@ public final class FactorPlans {
         : Optional.empty();
   }
 
-  /** Plans by strips of the transpose. */
+  /**
+   * Plans that factorise the transposed matrix in strips; empty if that is not tall, or if one task
+   * is as fast.
+   */
   private Optional<TallPlans> wide() {
     return sizes().areFor(Shape.of(cols, rows))
         ? Optional.of(
@@ -286,14 +294,14 @@ public final class FactorPlans {
         () -> StripSizes.of(asDataset.apply(new OneRowRelation()).sparkSession().sparkContext()));
   }
 
-  /** This matrix, as FLOAT or DOUBLE. */
+  /** Plans over this matrix with elements of FLOAT or DOUBLE. */
   private FactorPlans floating() {
     return operand.frame().blocks().elementType() == result
         ? this
         : new FactorPlans(as(result), sizes, asDataset, operator);
   }
 
-  /** The singular values, as a column. */
+  /** The singular values of the matrix, as a column. */
   public LogicalPlan svdvals() {
     Optional<TallPlans> strips = tall().or(this::wide);
     if (strips.isPresent()) {
@@ -305,8 +313,8 @@ public final class FactorPlans {
   /**
    * The Moore-Penrose inverse.
    *
-   * @param rcond ratio to the largest singular value up to which others count as zero; if empty,
-   *     the larger extent times the type's epsilon
+   * @param rcond ratio to the largest singular value up to which a singular value counts as zero;
+   *     if empty, the larger extent times the type's epsilon
    */
   public LogicalPlan pinv(Optional<Double> rcond) {
     Optional<TallPlans> tall = tall();
@@ -332,8 +340,10 @@ public final class FactorPlans {
   /**
    * The count of singular values above a tolerance: a row for each matrix.
    *
-   * @param above the tolerance; if empty, {@code ratio} times the largest singular value
-   * @param ratio if empty, the larger extent times the type's epsilon
+   * @param above tolerance up to which a singular value counts as zero; if empty, {@code ratio}
+   *     times the largest singular value
+   * @param ratio ratio to the largest singular value; if empty, the larger extent times the type's
+   *     epsilon
    */
   public LogicalPlan rank(Optional<Double> above, Optional<Double> ratio) {
     requireElements();
@@ -348,7 +358,7 @@ public final class FactorPlans {
   /**
    * The largest singular value, or the sum of all.
    *
-   * @param call the reduction's, over both axes
+   * @param call call of the norm as a reduction over both axes
    */
   public LogicalPlan norm(Norm norm, ReductionPlans.Call call) {
     requireElements();
@@ -361,7 +371,7 @@ public final class FactorPlans {
   /**
    * The solution X of A X = B.
    *
-   * @param right B, with as many rows as A
+   * @param right the matrix B, with as many rows as A
    * @throws IllegalArgumentException if A is not square or B does not fit it
    */
   public LogicalPlan solve(LogicalPlan right, Assume assume) {
@@ -384,7 +394,7 @@ public final class FactorPlans {
     FactorSpec factor =
         FactorSpec.of(
             isGeneral ? Factoring.LU : Factoring.LOWER, spec.columns(), ElementType.FLOAT64);
-    Shape size = Shape.of(rows + 1, rows); // with the pivots
+    Shape size = Shape.of(rows + 1, rows); // the factor and a row of pivots
     LogicalPlan kept =
         kept(only(factor, size), "factor of %s, %s doubles".formatted(operator, size));
     long room = MOST_BYTES - Bytes.product(size.elements(), Double.BYTES);
@@ -394,8 +404,8 @@ public final class FactorPlans {
   /**
    * The least-squares solutions of A X = B, of least norm if there are several.
    *
-   * @param right B, with as many rows as A
-   * @param rcond as for {@link #pinv}
+   * @param right the matrix B, with as many rows as A
+   * @param rcond ratio as for {@link #pinv}
    * @throws IllegalArgumentException if B does not fit A
    */
   public LogicalPlan lstsq(LogicalPlan right, Optional<Double> rcond) {
@@ -433,7 +443,7 @@ public final class FactorPlans {
     return b;
   }
 
-  /** The type of results computed from this matrix and another one. */
+  /** The type of results that are computed from this matrix and another one. */
   private ElementType common(FactorPlans b) {
     return result == b.result ? result : ElementType.FLOAT64;
   }
@@ -464,7 +474,7 @@ public final class FactorPlans {
     return KnownOperand.of(joined, BlockKind.MATRIX, Missing.ERROR, asDataset, operator);
   }
 
-  /** The matrix with elements of a type that holds them. */
+  /** The plan of this matrix with elements of {@code type}, which must be able to hold them. */
   private LogicalPlan as(ElementType type) {
     String name = type == ElementType.FLOAT32 ? "FLOAT" : "DOUBLE";
     return operand.frame().blocks().elementType() == type
@@ -530,12 +540,12 @@ public final class FactorPlans {
     return FactorSpec.of(made, Math.toIntExact(cols), result);
   }
 
-  /** A table of the whole matrix's factors, which have these extents. */
+  /** The plan of a table of the whole matrix's factors, which have these extents. */
   private LogicalPlan table(FactorSpec spec, List<Shape> extents) {
     return kept(of(whole(), spec, extents(spec, extents), true));
   }
 
-  /** A table of factors that are computed once for all of their readers. */
+  /** A plan of a table of factors that are computed once for all of their readers. */
   private LogicalPlan kept(LogicalPlan table) {
     return kept(table, "factors of " + operator);
   }
@@ -544,7 +554,10 @@ public final class FactorPlans {
     return Kept.of(plan, name, asDataset).plan();
   }
 
-  /** The metadata of factors of these extents, in their order. */
+  /**
+   * The metadata of factors that are one block each and have these extents, in the order of the
+   * factors.
+   */
   static Map<String, ArrayMetadata> extents(FactorSpec spec, List<Shape> extents) {
     Map<String, ArrayMetadata> known = new LinkedHashMap<>();
     for (int i = 0; i < extents.size(); i++) {
@@ -553,7 +566,7 @@ public final class FactorPlans {
     return known;
   }
 
-  /** The only factor of the whole matrix. */
+  /** The plan of the only factor of the whole matrix. */
   private LogicalPlan only(FactorSpec spec, Shape extents) {
     return only(whole(), spec, extents);
   }
@@ -563,7 +576,7 @@ public final class FactorPlans {
         whole, spec, Map.of(spec.made().factors().get(0), FactorTable.oneBlock(extents)), false);
   }
 
-  /** A row for each block: its further columns, and its elements as named columns. */
+  /** The plan of a row for each block: its further columns, and its elements as named columns. */
   private LogicalPlan asRows(LogicalPlan blocks, List<String> names, DataType type) {
     BlockFrame frame = BlockFrame.of(blocks, BlockKind.MATRIX, operator);
     List<NamedExpression> columns = new ArrayList<>(frame.further());
@@ -616,7 +629,7 @@ public final class FactorPlans {
   /**
    * A plan of the factors of matrices that are one block each.
    *
-   * @param known metadata of each factor, in their order
+   * @param known metadata of each factor by its name, in the order of the factors
    * @param named true for a column with the factors' names
    */
   static LogicalPlan of(
@@ -630,7 +643,9 @@ public final class FactorPlans {
         whole.plan(), whole.further(), factors, spec.result(), known, named, whole.operator());
   }
 
-  /** A row for each struct of the array that an expression gives, with further columns. */
+  /**
+   * A plan of a row for each struct of the array that {@code factors} gives, with further columns.
+   */
   static LogicalPlan generated(
       LogicalPlan plan,
       List<Attribute> further,

@@ -7,7 +7,7 @@ import org.tilespark.layout.ElementType;
 /**
  * The work of a {@link FactorBlock}.
  *
- * @param columns columns of A; a block [A | B] has more
+ * @param columns number of columns of A; a block [A | B] has more
  * @param largest number of largest eigenvalues or singular values to compute; -1 for all
  * @param tolerance ratio to the largest singular value up to which a singular value counts as zero
  * @param result type of the results: FLOAT32 or FLOAT64
@@ -15,7 +15,7 @@ import org.tilespark.layout.ElementType;
 public record FactorSpec(
     Factoring made, int columns, int largest, double tolerance, ElementType result)
     implements Serializable {
-  /** Checks the type. */
+  /** Checks the type of the results. */
   public FactorSpec {
     Objects.requireNonNull(made);
     if (result != ElementType.FLOAT32 && result != ElementType.FLOAT64) {
@@ -23,12 +23,12 @@ public record FactorSpec(
     }
   }
 
-  /** All eigenvalues, and no tolerance. */
+  /** The work for all eigenvalues or singular values, without a tolerance. */
   public static FactorSpec of(Factoring made, int columns, ElementType result) {
     return new FactorSpec(made, columns, -1, 0, result);
   }
 
-  /** This work with a tolerance. */
+  /** This work with a tolerance for singular values. */
   public FactorSpec withTolerance(double ratio) {
     return new FactorSpec(made, columns, largest, ratio, result);
   }
@@ -38,7 +38,7 @@ public record FactorSpec(
     return new FactorSpec(made, columns, count, tolerance, result);
   }
 
-  /** Short, for plans. */
+  /** A short text of the work, for plans. */
   @Override
   public String toString() {
     return made

@@ -29,25 +29,25 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * of each block. The metadata of that column states known facts of each factor.
  */
 public final class FactorTable {
-  /** The column of the factors' names. */
+  /** The name of the column of the factors' names. */
   public static final String FACTOR = "factor";
 
   /**
-   * Metadata of {@link #FACTOR}: one entry for each factor, with the metadata of the factor's
-   * values.
+   * The key in the metadata of {@link #FACTOR}: one entry for each factor, with the metadata of the
+   * factor's values.
    */
   public static final String FACTORS = "tilespark.factors";
 
   private FactorTable() {}
 
-  /** The metadata of the column of names. */
+  /** The metadata of the column of names, which states that of the factors. */
   static Metadata describing(Map<String, ArrayMetadata> factors) {
     MetadataBuilder each = new MetadataBuilder();
     factors.forEach((name, known) -> each.putMetadata(name, known.toMetadata()));
     return new MetadataBuilder().putMetadata(FACTORS, each.build()).build();
   }
 
-  /** The metadata of a factor that is one block. */
+  /** The metadata of a factor that is one block of these extents. */
   static ArrayMetadata oneBlock(Shape extents) {
     return ArrayMetadata.empty()
         .withExtents(extents)
@@ -136,7 +136,10 @@ public final class FactorTable {
     return new Project(ScalaInterop.seq(columns), blocks);
   }
 
-  /** The metadata of each factor, by its name; empty if nothing is stated. */
+  /**
+   * The metadata of each factor by its name, from the metadata of the column of names; empty if
+   * nothing is stated.
+   */
   static Map<String, ArrayMetadata> known(Metadata ofNames) {
     if (!ofNames.contains(FACTORS)) {
       return Map.of();

@@ -8,11 +8,11 @@ public enum Factoring {
   CHOLESKY(true, "l"),
   /** Eigenvalues, ascending, and eigenvectors in columns; reads the lower triangle of A. */
   EIGH(true, "values", "vectors"),
-  /** The eigenvalues alone. */
+  /** The eigenvalues alone of {@link #EIGH}. */
   EIGVALSH(true, "values"),
   /** The thin factors of A = U diag(s) V^T, singular values descending. */
   SVD(false, "u", "s", "vt"),
-  /** The singular values alone. */
+  /** The singular values alone of {@link #SVD}. */
   SVDVALS(false, "s"),
   /**
    * As {@link #SVD} with the largest values, and with [U | A] in place of U, for {@link TallQr}.
@@ -20,11 +20,11 @@ public enum Factoring {
   STACK_SVD(false, "u", "s", "vt"),
   /** The thin factors of A = Q R. */
   QR(false, "q", "r"),
-  /** As {@link #QR}, with [Q | A] for Q. */
+  /** The factors of {@link #QR}, with the matrix [Q | A] in place of Q. */
   STACK_QR(false, "q", "r"),
-  /** R alone. */
+  /** The factor R alone of {@link #QR}. */
   QR_R(false, "r"),
-  /** X of A X = B by LU; the block is [A | B]. */
+  /** The solution X of A X = B by LU; the block is [A | B]. */
   SOLVE(false, "x"),
   /**
    * The solution X of A X = B by Cholesky; the block is [A | B], and only A's lower triangle is
@@ -33,11 +33,11 @@ public enum Factoring {
   SOLVE_POSITIVE(false, "x"),
   /** The least-squares solution of least norm of A X = B; the block is [A | B]. */
   LSTSQ(false, "x", "residuals", "rank", "s"),
-  /** The Moore-Penrose inverse. */
+  /** The Moore-Penrose inverse of A. */
   PINV(false, "pinv"),
-  /** The transpose P of the Moore-Penrose inverse, as [P | A]. */
+  /** The transpose P of the Moore-Penrose inverse of A, as the matrix [P | A]. */
   STACK_PINV(false, "pinv"),
-  /** The determinant's sign, and the logarithm of its absolute value, as a row of two. */
+  /** The sign of A's determinant, and the logarithm of its absolute value, as a row of two. */
   SLOGDET(false, "slogdet"),
   /**
    * The count of singular values, given as a column, whose ratio to the largest is above the
@@ -46,9 +46,9 @@ public enum Factoring {
   RANK(false, "rank"),
   /** The count of singular values, given as a column, that are above the tolerance. */
   COUNT_ABOVE(false, "rank"),
-  /** LU with pivots, as {@link StripSolve} takes it. */
+  /** The factors of LU in one matrix, and a row of pivots, for {@link StripSolve}. */
   LU(false, "factor"),
-  /** The lower triangle of Cholesky, for {@link StripSolve}. */
+  /** The lower triangle of the Cholesky factorisation, for {@link StripSolve}. */
   LOWER(true, "factor");
 
   private final boolean isLower;
@@ -59,7 +59,7 @@ public enum Factoring {
     this.factors = List.of(factors);
   }
 
-  /** True if elements above the diagonal are not read. */
+  /** True if elements of A above the diagonal are not read. */
   boolean readsLower() {
     return isLower;
   }

@@ -10,7 +10,7 @@ final class FiniteCheck {
    * Checks the elements that the factorisation reads.
    *
    * @throws IllegalArgumentException that names the block, and the element by its place in the
-   *     whole matrix
+   *     whole matrix, if one is NaN or infinite
    */
   static void check(Block block, Dense matrix, FactorSpec spec, String operator) {
     int columns = spec.columns();

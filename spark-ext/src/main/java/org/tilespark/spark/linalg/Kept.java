@@ -30,7 +30,7 @@ public final class Kept {
   }
 
   /**
-   * Keeps the rows of a plan, which is planned now and runs when rows are first read.
+   * The rows of a plan, which is planned now and runs when the rows are first read.
    *
    * @param plan a resolved plan, which gives the same rows in each run
    * @param name a name for EXPLAIN and the UI
@@ -55,7 +55,7 @@ public final class Kept {
             shown.statsOfPlanToCache()));
   }
 
-  /** Makes a physical node while {@code session} is active, since nodes take the active session. */
+  /** Makes a physical node while {@code session} is the active session, which nodes read. */
   private static KeptExec inSession(SparkSession session, Supplier<KeptExec> make) {
     Option<SparkSession> before = SparkSession.getActiveSession();
     SparkSession.setActiveSession(session);

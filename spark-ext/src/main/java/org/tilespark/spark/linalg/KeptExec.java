@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
  * with each level of nested kept plans.
  */
 public final class KeptExec extends PhysicalBlockNode {
-  /** Kept plans in each other that EXPLAIN shows. */
+  /** Most levels of nested kept plans that EXPLAIN shows. */
   private static final int MOST_SHOWN = 2;
 
   private final Hidden hidden;
@@ -29,10 +29,10 @@ public final class KeptExec extends PhysicalBlockNode {
   private static final int MOST_COMPARED = 6;
 
   /**
-   * A plan that is not among a node's children.
+   * A kept plan, hidden in a node that does not have it as a child.
    *
-   * <p>Equal if it has the same query; but if the plans are nested too deeply, equal only to
-   * itself.
+   * <p>Equal to another one of the same query; but if the plans are nested too deeply, equal only
+   * to itself.
    */
   static final class Hidden {
     private final String name;
@@ -42,7 +42,8 @@ public final class KeptExec extends PhysicalBlockNode {
 
     /**
      * @param plan the physical plan of {@code query}
-     * @param depth 1 if it reads no kept rows, otherwise one more than the deepest that it reads
+     * @param depth 1 if the plan reads no kept rows, otherwise one more than the deepest kept plan
+     *     that it reads
      */
     Hidden(String name, SparkPlan plan, LogicalPlan query, int depth) {
       this.name = name;
@@ -72,12 +73,12 @@ public final class KeptExec extends PhysicalBlockNode {
     }
   }
 
-  /** A constructor for Catalyst and {@link Kept}. */
+  /** A constructor for Catalyst and {@link Kept}; {@code hidden} is a {@link Hidden}. */
   public KeptExec(Object hidden) {
     this.hidden = (Hidden) hidden;
   }
 
-  /** How deep it is among kept plans. */
+  /** The level of this node among nested kept plans, from 1. */
   int depth() {
     return hidden.depth;
   }
@@ -87,7 +88,7 @@ public final class KeptExec extends PhysicalBlockNode {
     return hidden.query;
   }
 
-  /** Its physical plan. */
+  /** The physical plan of {@link #query}. */
   public SparkPlan plan() {
     return hidden.plan;
   }

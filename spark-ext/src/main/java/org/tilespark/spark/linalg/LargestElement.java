@@ -12,7 +12,7 @@ import scala.collection.immutable.Seq;
 /**
  * The greatest power of two that is at most a block's largest absolute value; for a block of zeros,
  * the least normal number. Dividing the block's numbers by it is exact, and their squares are then
- * in the range of their type. The children are the block, whose numbers are finite.
+ * in the range of their type. The children are the columns of the block, whose numbers are finite.
  */
 public final class LargestElement extends DenseExpression {
   /** A constructor for Catalyst and {@link PrincipalPlans}. */

@@ -10,8 +10,9 @@ import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
- * The values of Q X, where Q is that of a strip's thin QR factorization. The children are the
- * strip's block, then the values of [X | R], DOUBLE, with the R to which Q belongs.
+ * The values of Q X, where Q is that of a strip's thin QR factorization: the strip's rows of the
+ * left factor that {@link TallQr#lifted} computes. The children are the columns of the strip's
+ * block, then the values of [X | R], DOUBLE, with the R to which Q belongs.
  */
 public final class LiftedStrip extends FactorExpression {
   private final int cols;
@@ -21,7 +22,7 @@ public final class LiftedStrip extends FactorExpression {
   /**
    * A constructor for Catalyst and {@link TallQr}.
    *
-   * @param cols columns of X
+   * @param cols number of columns of X
    * @param withStrip true for the values of [Q X | strip]
    * @param result type of the values: FLOAT32 or FLOAT64
    */

@@ -30,8 +30,8 @@ public final class NormalBlock extends BlockExpression {
   /**
    * A constructor for Catalyst and {@link RandomMatrix}.
    *
-   * @param cols columns of the matrix
-   * @param type FLOAT32 or FLOAT64
+   * @param cols number of columns of the matrix
+   * @param type type of the elements: FLOAT32 or FLOAT64
    */
   public NormalBlock(long seed, int cols, ElementType type, Seq<Expression> children) {
     super(children);
@@ -44,7 +44,7 @@ public final class NormalBlock extends BlockExpression {
   public Object eval(InternalRow input) {
     long row = (Long) childList().get(0).eval(input);
     int rows = (Integer) childList().get(1).eval(input);
-    double[] values = new double[Math.multiplyExact(rows, cols)]; // (rows, cols)
+    double[] values = new double[Math.multiplyExact(rows, cols)]; // the elements, (rows, cols)
     long first = Math.multiplyExact(row, (long) cols);
     for (int i = 0; i < values.length; i++) {
       values[i] = normal(seed, first + i);
@@ -59,16 +59,20 @@ public final class NormalBlock extends BlockExpression {
     return UnsafeArrayData.fromPrimitiveArray(floats);
   }
 
-  /** The normal number of an index; an even index and the next one form a pair. */
+  /**
+   * The normal random number with a given index; the numbers of an even index and of the next one
+   * form a pair.
+   */
   static double normal(long seed, long index) {
     long pair = index & ~1L;
-    // (0, 1], so that the logarithm is finite. StrictMath gives the same bits on each machine.
+    // Uniform in (0, 1], so that the logarithm is finite. StrictMath gives the same bits on each
+    // machine.
     double radius = Math.sqrt(-2 * StrictMath.log(1 - uniform(seed, pair)));
     double angle = 2 * Math.PI * uniform(seed, pair + 1);
     return radius * (index == pair ? StrictMath.cos(angle) : StrictMath.sin(angle));
   }
 
-  /** A number in [0, 1) of 53 bits. */
+  /** A random number in [0, 1) of 53 bits. */
   private static double uniform(long seed, long index) {
     long z = seed + GOLDEN * (index + 1);
     z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;

@@ -13,8 +13,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * The principal components of a matrix, from a block that was computed from it: an array of structs
- * as {@link FactorBlock} gives it. The children are the block, then the number by which the
- * elements of the matrix were divided, a DOUBLE.
+ * as {@link FactorBlock} gives it. The children are the block's columns, then the number by which
+ * the elements of the matrix were divided, a DOUBLE.
  *
  * <p>In each component, the element of the largest absolute value is positive.
  */
@@ -56,12 +56,12 @@ public final class PrincipalBlock extends FactorExpression {
     };
   }
 
-  /** Of a block whose R is that of [1 | A]. */
+  /** The factors, from a block that has the same R as [1 | A]. */
   private List<Factor> ofTriangle(Factorizer lapack, Dense stack) {
     int small = Math.min(stack.rows(), stack.cols());
     Dense r = Dense.zeros(small, stack.cols());
     lapack.qrR(stack.rows(), stack.cols(), stack.memory(), r.memory());
-    Dense centered = r.columns(1, r.cols()); // its first row is of the means
+    Dense centered = r.columns(1, r.cols()); // its first row has the means, scaled
     Dense mean = Dense.zeros(1, centered.cols());
     for (int j = 0; j < centered.cols(); j++) {
       mean.values()[j] = centered.at(0, j) / r.at(0, 0);
@@ -74,7 +74,7 @@ public final class PrincipalBlock extends FactorExpression {
     Dense s = Dense.zeros(all, 1);
     Dense vt = Dense.zeros(all, centered.cols());
     lapack.svd(small, centered.cols(), centered.memory(), u.memory(), s.memory(), vt.memory());
-    double total = 0; // relative to the largest, whose square may be out of range
+    double total = 0; // sum of squares relative to the largest, whose square may be out of range
     double largest = s.at(0, 0);
     for (int i = 0; i < all && largest > 0; i++) {
       total += Math.pow(s.at(i, 0) / largest, 2);
@@ -91,8 +91,8 @@ public final class PrincipalBlock extends FactorExpression {
   }
 
   /**
-   * Computes the factors from products of rows or columns, whose eigenvalues are the squares of the
-   * singular values.
+   * Computes the factors from the matrix of the products of all rows or columns with each other,
+   * whose eigenvalues are the squares of the singular values.
    */
   private List<Factor> ofProducts(Factorizer lapack, Dense products, double divisor) {
     int n = products.rows();
@@ -108,7 +108,8 @@ public final class PrincipalBlock extends FactorExpression {
     Dense largestFirst = Dense.zeros(spec.k(), n);
     for (int i = 0; i < spec.k(); i++) {
       int from = spec.k() - 1 - i;
-      double square = Math.max(0, squares.at(from, 0)); // rounding may make it less
+      // Rounding may make an eigenvalue less than 0.
+      double square = Math.max(0, squares.at(from, 0));
       values.values()[i] = Math.sqrt(square) * divisor;
       ratio.values()[i] = total > 0 ? square / total : 0;
       for (int j = 0; j < n; j++) {
@@ -134,8 +135,8 @@ public final class PrincipalBlock extends FactorExpression {
   }
 
   /**
-   * Sets a column to zero if its norm is at most the rounding error of its mean, since then its
-   * values are equal.
+   * Sets a column to zero if its norm is at most {@code rounding}, the rounding error of its mean,
+   * since then its values are equal.
    */
   private static void clearUpTo(double rounding, Dense matrix, int column) {
     double length = 0;
@@ -157,7 +158,10 @@ public final class PrincipalBlock extends FactorExpression {
     }
   }
 
-  /** The rows, or their negatives, so that the largest element of each is positive. */
+  /**
+   * The rows, some of them negated, so that in each the element with the largest absolute value is
+   * positive.
+   */
   private static Dense signed(Dense rows) {
     int n = rows.cols();
     for (int i = 0; i < rows.rows(); i++) {

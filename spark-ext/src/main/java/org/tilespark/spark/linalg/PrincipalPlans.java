@@ -61,12 +61,12 @@ import org.tilespark.spark.runtime.BackendChoice;
  */
 public final class PrincipalPlans {
   /**
-   * Longest shorter side for which a QR factorization costs no more than the products of columns.
+   * Largest shorter side for which a QR factorization costs no more than the products of columns.
    */
   private static final long SHORT = 512;
 
   private final String operator;
-  private final BlockFrame a; // FLOAT or DOUBLE; states its extents
+  private final BlockFrame a; // the matrix, FLOAT or DOUBLE; its metadata states its extents
   private final long rows;
   private final long cols;
   private final int k;
@@ -87,7 +87,7 @@ public final class PrincipalPlans {
   }
 
   /**
-   * A request.
+   * A request for principal components.
    *
    * @param k number of components
    * @param whiten true for scores whose variances are 1
@@ -237,7 +237,7 @@ public final class PrincipalPlans {
         operator);
   }
 
-  /** Adds the factors that are computed from a block, once for all readers. */
+  /** Adds to {@code factors} those that are computed from a block, once for all readers. */
   private void put(
       Of of, BlockFrame block, Optional<PerArray> divisor, Map<String, LogicalPlan> factors) {
     Map<String, ArrayMetadata> known = new LinkedHashMap<>();
@@ -278,9 +278,9 @@ public final class PrincipalPlans {
     };
   }
 
-  // ---- a power of two by which elements are divided
+  // ---- the power of two by which elements are divided
 
-  /** A row for each matrix: its further columns, and the power of two. */
+  /** The power of two by which the elements of each matrix are divided: a row for each. */
   private PerArray divisor() {
     List<NamedExpression> columns = new ArrayList<>(a.further());
     NamedExpression each =
@@ -332,7 +332,7 @@ public final class PrincipalPlans {
     return BlockArguments.of(a.blocks(), operator, a.extents(), Missing.ERROR);
   }
 
-  // ---- other operators
+  // ---- calls of other operators
 
   private LogicalPlan transposed(LogicalPlan plan) {
     return PermutePlans.permute(plan, BlockKind.MATRIX, Permutation.of(1, 0), operator);

@@ -7,7 +7,7 @@ import org.tilespark.layout.ElementType;
 /**
  * Specifies the results of a {@link PrincipalBlock}.
  *
- * @param rows rows of the matrix whose components are computed
+ * @param rows number of rows of the matrix whose components are computed
  * @param k number of components
  * @param result type of the results: FLOAT32 or FLOAT64
  */
@@ -19,15 +19,15 @@ public record PrincipalSpec(Of of, long rows, int k, ElementType result) impleme
   static final String MEAN = "mean";
   static final String SCORES = "scores";
 
-  /** The content of the block. */
+  /** The content of the block from which components are computed. */
   public enum Of {
-    /** The R of [1 | A]. */
+    /** The factor R of [1 | A]. */
     TRIANGLE(COMPONENTS, SINGULAR_VALUES, VARIANCE, RATIO, MEAN),
     /** The products of the centred columns with each other. */
     COLUMNS(COMPONENTS, SINGULAR_VALUES, VARIANCE, RATIO),
     /** The products of the centred rows with each other; scores have length 1 and are columns. */
     ROWS(SCORES, SINGULAR_VALUES, VARIANCE, RATIO),
-    /** Components that are not of length 1, in its rows. */
+    /** Components in the block's rows, which do not have length 1 yet. */
     COMPONENTS_ONLY(COMPONENTS);
 
     private final List<String> factors;
@@ -42,7 +42,7 @@ public record PrincipalSpec(Of of, long rows, int k, ElementType result) impleme
     }
   }
 
-  /** Short, for plans. */
+  /** A short text of the results, for plans. */
   @Override
   public String toString() {
     return k + " of " + of + " of " + rows + " rows as " + result;

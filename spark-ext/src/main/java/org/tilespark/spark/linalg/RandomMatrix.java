@@ -30,11 +30,11 @@ final class RandomMatrix {
   private RandomMatrix() {}
 
   /**
-   * The matrix, in strips of whole rows.
+   * The plan of the matrix, in strips of whole rows.
    *
-   * @param extents at least 1 x 1
-   * @param strip rows of a full strip
-   * @param type FLOAT32 or FLOAT64
+   * @param extents extents of the matrix, at least 1 x 1
+   * @param strip number of rows of a full strip
+   * @param type type of the elements: FLOAT32 or FLOAT64
    */
   static LogicalPlan of(Shape extents, long strip, ElementType type, long seed) {
     long rows = extents.extent(0);

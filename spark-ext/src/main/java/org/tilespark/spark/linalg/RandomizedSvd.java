@@ -24,9 +24,9 @@ import org.tilespark.spark.permute.PermutePlans;
  * with A A^T improves that. Columns are made orthonormal after each product. The products are
  * {@link Kept}, since a QR factorization reads them twice. A is read {@code 2 * steps + 2} times.
  *
- * @param a blocks of FLOAT or DOUBLE with stated extents
+ * @param a the matrix A: blocks of FLOAT or DOUBLE with stated extents
  * @param random options of the range finder
- * @param sizes sizes of strips of products
+ * @param sizes sizes of the strips of the products and of their factorizations
  * @param asDataset turns a plan into a DataFrame
  */
 record RandomizedSvd(
@@ -36,9 +36,9 @@ record RandomizedSvd(
     Function<LogicalPlan, Dataset<Row>> asDataset) {
 
   /**
-   * U, s and V^T of rank {@code count}, as a table.
+   * The {@code count} largest singular values s with U and V^T, as a table of factors.
    *
-   * @param count at most the shorter side
+   * @param count number of singular values, at most the shorter side
    */
   LogicalPlan svd(long count) {
     Shape extents = a.extents().orElseThrow();
@@ -51,8 +51,9 @@ record RandomizedSvd(
     LogicalPlan vectors =
         RandomMatrix.of(
             shape, sizes.height(shape, Optional.empty()), a.blocks().elementType(), random.seed());
-    LogicalPlan far = null; // a basis of the range of A or A^T: (longer, width)
-    Kept near = null; // A^T or A times that: (shorter, width)
+    // A basis of the range of A if A is tall, otherwise of A^T: (longer, width).
+    LogicalPlan far = null;
+    Kept near = null; // the product of A^T, or A, and that basis: (shorter, width)
     for (int step = 0; step <= random.steps(); step++) {
       far = basis(product(step == 0 ? vectors : basis(near), !isTall, longer, width));
       near = product(far, isTall, shorter, width);
@@ -78,7 +79,7 @@ record RandomizedSvd(
     return FactorTable.of(factors, a.operator());
   }
 
-  /** A or A^T times vectors, in strips. */
+  /** The product of A or A^T and some vectors, in strips. */
   private Kept product(LogicalPlan vectors, boolean transposed, long rows, long width) {
     MultiplyOptions options =
         MultiplyOptions.defaults()
@@ -94,7 +95,7 @@ record RandomizedSvd(
     return sizes.height(Shape.of(rows, width), Optional.empty());
   }
 
-  /** An orthonormal basis of the columns' range. */
+  /** An orthonormal basis of the range of some columns. */
   private LogicalPlan basis(Kept columns) {
     return factor(plans(columns).qr(), "q");
   }

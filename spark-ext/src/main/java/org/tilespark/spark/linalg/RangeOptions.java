@@ -3,18 +3,18 @@ package org.tilespark.spark.linalg;
 /**
  * Options of the range finder of {@link RandomizedSvd}.
  *
- * @param steps power steps: each multiplies with the matrix and its transpose
- * @param oversampling random vectors beyond the count of singular values
+ * @param steps number of power steps, each of which multiplies with the matrix and its transpose
+ * @param oversampling number of random vectors beyond the count of singular values
  * @param seed seed of the random vectors
  */
 public record RangeOptions(int steps, int oversampling, long seed) {
-  /** Power steps where none are asked for. */
+  /** Number of power steps if the user states none. */
   public static final int STEPS = 4;
 
-  /** Further vectors where none are asked for. */
+  /** Number of random vectors beyond the count of singular values if the user states none. */
   public static final int OVERSAMPLING = 10;
 
-  /** Checks the counts. */
+  /** Checks that the counts are in range. */
   public RangeOptions {
     if (steps < 0 || oversampling < 0) {
       throw new IllegalArgumentException(
@@ -23,7 +23,7 @@ public record RangeOptions(int steps, int oversampling, long seed) {
     }
   }
 
-  /** The usual ones. */
+  /** The options if the user states none. */
   public static RangeOptions usual() {
     return new RangeOptions(STEPS, OVERSAMPLING, 0);
   }

@@ -10,7 +10,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * The values of the solution X of A X = B, where B is a strip and A is factorised. The children are
- * B's block, then the values of A's factor.
+ * the columns of B's block, then the values of A's factor.
  */
 public final class SolvedBlock extends FactorExpression {
   private final FactorSpec spec;

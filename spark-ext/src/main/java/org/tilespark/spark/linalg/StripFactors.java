@@ -11,13 +11,13 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * The QR factorization of a strip, in double. For a strip with at most as many rows as columns, Q
  * is the identity and R the strip.
  *
- * @param by factorizes
- * @param block whose row is valid
- * @param strip its elements
+ * @param by expression whose factorizer is used
+ * @param block the strip's block, whose row is valid
+ * @param strip elements of the strip
  */
 record StripFactors(FactorExpression by, Block block, Dense strip) {
   /**
-   * R, with at most as many rows as columns.
+   * The factor R, with at most as many rows as columns.
    *
    * @param ones true to put a column of ones before the strip's columns
    */
@@ -36,14 +36,14 @@ record StripFactors(FactorExpression by, Block block, Dense strip) {
   }
 
   /**
-   * Q times X, where Q is the factor that belongs to a given R.
+   * The product Q X, where Q is the factor that belongs to a given R.
    *
    * <p>R may come from another LAPACK, whose R of the same strip may differ in signs, and in whole
    * rows if columns are nearly dependent. Then Q is this LAPACK's Q times an orthogonal matrix W,
    * where this LAPACK's R is near W R.
    *
-   * @param x a row for each column of Q
-   * @param given R of {@link #triangle}, by any LAPACK
+   * @param x the matrix X, with a row for each column of Q
+   * @param given the R of {@link #triangle}, by any LAPACK
    */
   Dense lifted(Dense x, Dense given) {
     if (strip.rows() <= strip.cols()) {
@@ -62,8 +62,8 @@ record StripFactors(FactorExpression by, Block block, Dense strip) {
   }
 
   /**
-   * W X with the orthogonal matrix W for which {@code to} is nearest to {@code W from}, up to a
-   * small factor.
+   * The product W X with the orthogonal matrix W for which {@code to} is nearest to {@code W from},
+   * up to a small factor.
    *
    * <p>Both are an R of the same matrix up to rounding, so in their polar decompositions R = P H
    * the factors H differ only by rounding, for any rank (N. J. Higham, Functions of Matrices, 2008,
@@ -84,7 +84,10 @@ record StripFactors(FactorExpression by, Block block, Dense strip) {
     return product(polar(lapack, to, exponents), false, ofX);
   }
 
-  /** The orthogonal factor of the polar decomposition of a matrix with scaled columns. */
+  /**
+   * The orthogonal factor of the polar decomposition of a matrix whose columns are scaled by powers
+   * of two.
+   */
   private static Dense polar(Factorizer lapack, Dense r, int[] exponents) {
     int n = r.cols();
     Dense scaled = Dense.zeros(n, n);
@@ -100,7 +103,7 @@ record StripFactors(FactorExpression by, Block block, Dense strip) {
     return product(u, false, vt);
   }
 
-  /** A B, or A^T B of a square A. */
+  /** The product A B, or A^T B of a square A. */
   private static Dense product(Dense a, boolean transposed, Dense b) {
     Dense c = Dense.zeros(a.rows(), b.cols());
     ExecutorRuntime.current()

@@ -11,30 +11,38 @@ import org.tilespark.spark.runtime.BroadcastLimit;
 /**
  * The sizes of the strips of a tall matrix: pure functions of extents.
  *
- * @param stripBytes usual bytes of a strip, as doubles
- * @param topBytes bytes of a stack of triangles that is factorised as one block, as doubles
+ * @param stripBytes usual bytes of a strip, its elements counted as doubles
+ * @param topBytes most bytes of a stack of triangles that is factorised as one block, its elements
+ *     counted as doubles
  * @param tasks tasks that can run at once
- * @param broadcastBytes most bytes of a left factor that is broadcast; a larger one is exchanged
+ * @param broadcastBytes most bytes of a left factor that is broadcast to the strips; a larger one
+ *     is exchanged
  */
 record StripSizes(long stripBytes, long topBytes, int tasks, long broadcastBytes) {
-  /** A strip has at least as many times more rows than columns, so that a stack is that shorter. */
+  /**
+   * A strip has at least this number times more rows than columns, so that a stack of triangles is
+   * shorter than the matrix by as much.
+   */
   private static final int TALL = 4;
 
   private static final long STRIP_BYTES = 64L << 20;
   private static final long TOP_BYTES = 32L << 20;
 
-  /** The usual sizes, for factors that nobody lifts. */
+  /**
+   * The usual sizes, for a caller that needs no left factor (Q or U) of the tall matrix: nothing is
+   * broadcast.
+   */
   static StripSizes of(int tasks) {
     return new StripSizes(STRIP_BYTES, TOP_BYTES, tasks, 0);
   }
 
-  /** The usual sizes. */
+  /** The usual sizes for a session's executors, with its limit of broadcasts. */
   static StripSizes of(SparkContext context) {
     return new StripSizes(
         STRIP_BYTES, TOP_BYTES, context.defaultParallelism(), BroadcastLimit.bytes(context));
   }
 
-  /** True if strips get their parts of a left factor of this extent by a broadcast. */
+  /** True if a left factor of {@code rows} x {@code cols} is broadcast to the strips. */
   boolean areBroadcast(long rows, long cols) {
     return bytes(rows, cols) <= broadcastBytes;
   }
@@ -48,7 +56,7 @@ record StripSizes(long stripBytes, long topBytes, int tasks, long broadcastBytes
 
   /**
    * Rows of a full strip: those of the blocks, if these are whole rows and not too short; otherwise
-   * the number that gives each task a strip, as long as strips are tall.
+   * the number that gives each task a strip, but not less than makes strips tall.
    *
    * @param blockShape shape of the blocks, if it is stated
    */

@@ -28,15 +28,15 @@ import org.tilespark.spark.runtime.BackendChoice;
  * sent between executors to strips of the right side. No data goes to the driver.
  *
  * @param factor blocks of {@link Factoring#LU} or {@link Factoring#LOWER}, with A's further
- *     columns; kept, since it is read for each strip
+ *     columns; rows that are {@link Kept}, since they are read for each strip
  * @param a the matrix A
  */
 record StripSolve(String operator, LogicalPlan factor, BlockFrame a) {
   /**
-   * The plan.
+   * The plan of the solution X of A X = B.
    *
-   * @param b strips that have all rows; if both A and B have further columns, these must be the
-   *     same
+   * @param b strips of B that have all rows; if both A and B have further columns, these must be
+   *     the same
    */
   LogicalPlan plan(BlockFrame b, FactorSpec spec) {
     BlockFrame blocks = BlockFrame.of(factor, BlockKind.MATRIX, operator);

@@ -10,8 +10,8 @@ import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
- * The values of R of a strip's QR factorization: DOUBLE, with as many rows as the strip, but at
- * most as many as its columns. The children are the strip's block.
+ * The values of the factor R of a strip's QR factorization: DOUBLE, with as many rows as the strip,
+ * but at most as many as its columns. The children are the columns of the strip's block.
  */
 public final class StripTriangle extends FactorExpression {
   private final int own;
@@ -20,7 +20,7 @@ public final class StripTriangle extends FactorExpression {
   /**
    * A constructor for Catalyst and {@link TallQr}.
    *
-   * @param own columns of A, a block of [A | B] has more
+   * @param own number of columns of A; a block of [A | B] has more
    * @param ones true to put a column of ones before the strip's columns
    */
   public StripTriangle(

@@ -20,7 +20,8 @@ import org.tilespark.spark.pointwise.ExpressionPlans.Asked;
 
 /**
  * Plans of factorisations of a tall matrix by {@link TallQr}, which reduces it to a matrix of far
- * fewer rows: that matrix is factorized as one block, and its left factors are lifted.
+ * fewer rows. That matrix is factorized as one block; from its left factors {@link TallQr#lifted}
+ * computes those of the tall matrix.
  */
 final class TallPlans {
   private static final Permutation TRANSPOSE = Permutation.of(1, 0);
@@ -36,7 +37,7 @@ final class TallPlans {
    * Plans over a tall matrix, or over several of one size.
    *
    * @param a the matrix, with stated extents
-   * @param own columns of A; later columns belong to B, for messages
+   * @param own number of columns of A; later columns belong to B, for messages
    * @param result type of the results: FLOAT32 or FLOAT64
    * @param asDataset turns a plan into a DataFrame
    */
@@ -55,7 +56,7 @@ final class TallPlans {
     this.asDataset = asDataset;
   }
 
-  /** The thin factors Q, in strips, and R. */
+  /** The table of the thin factors Q, in strips, and R. */
   LogicalPlan qr() {
     Kept core =
         core(
@@ -68,7 +69,8 @@ final class TallPlans {
   }
 
   /**
-   * The first columns of U, in strips, singular values and rows of V^T.
+   * The table of the first columns of U, in strips, the first singular values, and the first rows
+   * of V^T.
    *
    * @param count number of singular values, at most the count of columns
    */
@@ -93,7 +95,7 @@ final class TallPlans {
     return only(FactorSpec.of(Factoring.SVDVALS, Math.toIntExact(cols), result), Shape.of(cols, 1));
   }
 
-  /** The Moore-Penrose inverse: A = Q S has the inverse S^+ Q^T. */
+  /** The Moore-Penrose inverse of A: A = Q S has the inverse S^+ Q^T. */
   LogicalPlan pinv(double tolerance) {
     FactorSpec spec =
         FactorSpec.of(Factoring.STACK_PINV, Math.toIntExact(cols), ElementType.FLOAT64)
@@ -111,7 +113,7 @@ final class TallPlans {
     return FactorPlans.of(qr.top(), spec, Map.of(name, FactorTable.oneBlock(extents)), false);
   }
 
-  /** The factors of the top, computed once for all readers. */
+  /** The factors of {@link TallQr#top}, computed once for all readers. */
   private Kept core(FactorSpec spec, List<Shape> extents) {
     return Kept.of(
         FactorPlans.of(qr.top(), spec, FactorPlans.extents(spec, extents), true),

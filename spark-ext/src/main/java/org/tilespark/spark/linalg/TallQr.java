@@ -52,8 +52,8 @@ import org.tilespark.spark.runtime.BackendChoice;
  * factor X of S becomes one of A, Q_i times the rows of X that belong to strip i: {@link #lifted}.
  * None of this requires full rank.
  *
- * <p>Q_i is computed where X is lifted, perhaps by another LAPACK than R_i. So S is sent along, and
- * Q_i is adapted to its R_i: {@link StripFactors#lifted}.
+ * <p>Q_i is computed in the task that multiplies it with its rows of X, perhaps by another LAPACK
+ * than R_i. So S is sent along, and Q_i is adapted to its R_i: {@link StripFactors#lifted}.
  *
  * <p>A left factor of S and S, {@code topRows * (k + cols)} doubles, are broadcast to the strips if
  * {@link StripSizes} allows it. Else their parts and the strips are exchanged by the strips'
@@ -64,15 +64,16 @@ import org.tilespark.spark.runtime.BackendChoice;
  * its strips again, which is cheaper than storing Q.
  */
 final class TallQr {
-  private final BlockFrame strips; // (height, cols) each, the last perhaps lower
-  private final Shape extents; // of A
+  // Blocks of A of height rows and all columns; the last one may have fewer rows.
+  private final BlockFrame strips;
+  private final Shape extents; // extents of A
   private final StripSizes sizes;
-  private final int own; // columns of A, of which there are more where it is [A | B]
+  private final int own; // number of columns of A, of which there are more if it is [A | B]
   private final boolean ones; // true if a column of ones stands before A
   private final long height;
   private final Shape stacked; // extents of S
   private final Kept stack; // S, in blocks of (each, width)
-  private final Optional<TallQr> above; // of S; empty if S is factorized as one block
+  private final Optional<TallQr> above; // factorization of S; empty if S is factorized as one block
   private final String operator;
 
   private TallQr(
@@ -100,10 +101,10 @@ final class TallQr {
   }
 
   /**
-   * The factorization of a matrix, or of several of one size.
+   * The factorization of a matrix, or of several matrices of one size.
    *
-   * @param a real blocks that state their extents, more rows than columns
-   * @param own columns of A; later columns belong to B, for messages
+   * @param a real blocks that state their extents, with more rows than columns in all
+   * @param own number of columns of A; later columns belong to B, for messages
    * @param asDataset turns a plan into a DataFrame
    */
   static TallQr of(
@@ -112,8 +113,9 @@ final class TallQr {
   }
 
   /**
-   * The factorization of [1 | A], where 1 is a column of ones: R has the columns' means in its
-   * first row and R of the centred matrix after it. Left factors cannot be lifted.
+   * The factorization of [1 | A], where 1 is a column of ones: R has the columns' means, scaled, in
+   * its first row and R of the centred matrix after it. Left factors cannot be computed by {@link
+   * #lifted}.
    *
    * @param a a matrix of any extents; a strip with all columns must fit a block
    */
@@ -123,17 +125,20 @@ final class TallQr {
         a, Math.toIntExact(a.extents().orElseThrow().extent(1)), true, sizes, asDataset);
   }
 
-  /** Columns of S. */
+  /** Number of columns of S. */
   private long width() {
     return extents.extent(1) + (ones ? 1 : 0);
   }
 
-  /** Rows of the triangle of a full strip. */
+  /** Number of rows of the triangle of a full strip. */
   private long each() {
     return Math.min(height, width());
   }
 
-  /** S in one block, of DOUBLE; with fresh column ids at each call. */
+  /**
+   * The last stack of triangles in one block, of DOUBLE, with fresh column ids at each call: S,
+   * unless S is itself factorized in strips.
+   */
   BlockFrame top() {
     return above
         .map(TallQr::top)
@@ -145,7 +150,7 @@ final class TallQr {
     return 1 + above.map(TallQr::levels).orElse(0);
   }
 
-  /** Rows of {@link #top}. */
+  /** Number of rows of {@link #top}. */
   long topRows() {
     return above.map(TallQr::topRows).orElse(stacked.extent(0));
   }
@@ -156,9 +161,9 @@ final class TallQr {
    *
    * @param left [X | top], topRows x (k + cols) of DOUBLE, in any blocks, with the further columns
    *     of A; X must belong to this top, which is not computed again
-   * @param k columns of X
+   * @param k number of columns of X
    * @param type type of the result: FLOAT32 or FLOAT64
-   * @return rows of A x k, in strips
+   * @return the left factor of A, (rows of A) x k, in strips
    */
   LogicalPlan lifted(LogicalPlan left, long k, ElementType type) {
     return lifted(left, k, false, type);
@@ -261,7 +266,7 @@ final class TallQr {
             plan, BlockKind.MATRIX, new long[] {rows, cols}, Missing.ERROR, operator));
   }
 
-  /** The frame, without columns that the strips have too. */
+  /** The frame {@code x}, with fresh column ids if it shares some with the strips. */
   private BlockFrame distinct(BlockFrame x) {
     return frame(Attributes.distinctFrom(strips.plan(), x.plan()));
   }

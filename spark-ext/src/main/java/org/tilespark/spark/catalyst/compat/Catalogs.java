@@ -10,7 +10,7 @@ public final class Catalogs {
 
   private Catalogs() {}
 
-  /** The catalog of that name, which the session's configuration has. */
+  /** The catalog named {@code name}, which the session's configuration declares. */
   public static CatalogPlugin of(SparkSession session, String name) {
     Object manager = session.sessionState().catalogManager();
     try {
@@ -20,7 +20,7 @@ public final class Catalogs {
               .invoke(manager, name);
     } catch (InvocationTargetException e) {
       throw Catalogs.<RuntimeException>thrown(
-          e.getCause()); // what Spark's method throws, checked or not
+          e.getCause()); // the exception of Spark's method, checked or not
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("Spark gives no catalog " + name, e);
     }

@@ -18,20 +18,20 @@ public final class ClusteredDistributions {
 
   private ClusteredDistributions() {}
 
-  /** Rows with equal keys in one partition. */
+  /** A distribution in which rows with equal keys are in one partition. */
   public static ClusteredDistribution of(Collection<? extends Expression> keys) {
     return CONSTRUCTOR.make(ScalaInterop.<Expression>seq(keys), false, ScalaInterop.none());
   }
 
-  /** Rows with equal keys in one of {@code partitions}. */
+  /** A distribution in which rows with equal keys are in one of {@code partitions} partitions. */
   public static ClusteredDistribution of(Collection<? extends Expression> keys, int partitions) {
     return CONSTRUCTOR.make(
         ScalaInterop.<Expression>seq(keys), false, Option.apply((Object) partitions));
   }
 
   /**
-   * Rows with equal keys are in one of {@code partitions} partitions; Spark must hash all keys, not
-   * a subset.
+   * A distribution in which rows with equal keys are in one of {@code partitions} partitions; Spark
+   * must hash all keys, not a subset.
    */
   public static ClusteredDistribution ofAll(Collection<? extends Expression> keys, int partitions) {
     return CONSTRUCTOR.make(ScalaInterop.<Expression>seq(keys), true, Option.apply(partitions));

@@ -43,7 +43,7 @@ public final class NearestJoins {
 
   private NearestJoins() {}
 
-  /** True if the running Spark has the join. */
+  /** True if the running Spark has {@code NEAREST k BY}. */
   public static boolean exist() {
     return PRESENT;
   }
@@ -57,7 +57,7 @@ public final class NearestJoins {
     }
   }
 
-  /** The request of a node that is a nearest join; empty for other nodes. */
+  /** The request of {@code node}, if it is a nearest join; otherwise empty. */
   public static Optional<Join> of(LogicalPlan node) {
     if (!node.getClass().getName().equals(JOIN)) {
       return Optional.empty();
@@ -72,7 +72,7 @@ public final class NearestJoins {
             field(node, "direction").getClass().getSimpleName().equals(LARGEST)));
   }
 
-  /** The vector function of an expression; empty for other expressions. */
+  /** The vector function that {@code expression} calls; empty for other expressions. */
   public static Optional<Score> score(Expression expression) {
     return Optional.ofNullable(FUNCTIONS.get(expression.getClass().getSimpleName()))
         .map(

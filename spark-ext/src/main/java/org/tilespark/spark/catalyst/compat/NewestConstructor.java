@@ -11,15 +11,16 @@ import java.util.Arrays;
 final class NewestConstructor<T> {
   private final Class<T> type;
   private final Class<?>[] first;
-  private final Constructor<?> constructor; // null if there is none to use
+  private final Constructor<?> constructor; // null if no constructor can be used
   private final Object[] defaults;
-  private final ReflectiveOperationException failure; // null if there is one
+  // The reason why no constructor can be used; null if one can.
+  private final ReflectiveOperationException failure;
 
   /**
    * Finds the constructor.
    *
-   * @param type a class with a companion object
-   * @param first types of the parameters that callers pass
+   * @param type class with a companion object, which has the defaults
+   * @param first types of the constructor's first parameters, which callers pass
    */
   NewestConstructor(Class<T> type, Class<?>... first) {
     this.type = type;
@@ -44,9 +45,9 @@ final class NewestConstructor<T> {
   /**
    * A new object.
    *
-   * @param arguments one for each of the first parameters
+   * @param arguments one value for each of the first parameters
    * @throws UnsupportedOperationException if no constructor begins with these parameters, or a
-   *     further parameter has no default; names the version of Spark
+   *     further parameter has no default; its message names the version of Spark
    */
   T make(Object... arguments) {
     if (failure != null) {
@@ -91,7 +92,7 @@ final class NewestConstructor<T> {
         .orElseThrow(() -> new NoSuchMethodException(type.getName()));
   }
 
-  /** Scala's default of constructor parameter {@code i}, counted from 0. */
+  /** Scala's default of the constructor's parameter number {@code i}, counted from 0. */
   private static Object defaultOf(Class<?> type, int i) throws ReflectiveOperationException {
     Class<?> companion = Class.forName(type.getName() + "$", true, type.getClassLoader());
     return companion

@@ -8,9 +8,12 @@ import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The version of the running Spark, and those that this code was tested on. */
+/** The version of the running Spark, and the versions that this code was tested on. */
 public final class SparkVersion {
-  /** The first of {@code dev/spark-distributions.txt}; a test compares them. */
+  /**
+   * The newest version in {@code dev/spark-distributions.txt}, which is its first line; a test
+   * compares them.
+   */
   public static final String NEWEST_TESTED = "4.3.0";
 
   /** The first release of the oldest line in {@code dev/spark-distributions.txt}. */
@@ -62,7 +65,7 @@ public final class SparkVersion {
         : Optional.empty();
   }
 
-  /** The numbers of the release: feature, minor and patch; missing ones are 0. */
+  /** The numbers of a version: feature, minor and patch; missing ones are 0. */
   private static int[] numbers(String version) {
     int[] numbers = new int[3];
     Matcher matcher = NUMBERS.matcher(version);
