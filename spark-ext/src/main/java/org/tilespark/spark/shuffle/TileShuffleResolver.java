@@ -156,8 +156,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
-   * Releases the outputs of a released shuffle, and their files: all of them, even if some cannot
-   * be released, as {@link Closing#all}.
+   * Frees the outputs of a shuffle that the driver has named as ended, and deletes their files. If
+   * one fails, the others are still freed, as {@link Closing#all}.
    */
   void release(Releases.Release release) {
     released.add(release);

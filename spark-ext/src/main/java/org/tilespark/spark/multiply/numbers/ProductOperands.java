@@ -27,7 +27,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
  * the blocks. Real and imaginary parts of complex numbers alternate.
  */
 public final class ProductOperands {
-  /** Integers that FLOAT holds exactly. */
+  /** Integer types whose values FLOAT holds exactly. */
   private static final Set<ElementType> SHORT = Set.of(ElementType.INT8, ElementType.INT16);
 
   private ProductOperands() {}
