@@ -4,7 +4,7 @@ import java.util.Locale;
 
 /** The sides of a transform whose origin is in the middle rather than at the first element. */
 public enum Shift {
-  /** Nothing. */
+  /** Neither side. */
   NONE,
   /** The spectrum. */
   SPECTRUM,

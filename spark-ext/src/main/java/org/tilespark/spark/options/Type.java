@@ -15,11 +15,11 @@ import java.util.stream.Collectors;
  *
  * @param <T> the values from which plans are made
  * @param sql the SQL types in words
- * @param expected requirement on an argument, for messages
+ * @param expected requirement on an argument, in words, for messages
  * @param takesArrays true if a list of constants is accepted too
  */
 public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T> reader) {
-  /** Makes values of arguments. */
+  /** Converts arguments to values. */
   public interface Reader<T> {
     /**
      * The value of an argument; empty if it has another type.
@@ -30,12 +30,12 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
     Optional<T> read(String what, Object argument);
   }
 
-  /** Makes values of texts. */
+  /** Converts texts to values. */
   public interface Parser<T> {
     /**
      * The value of a text.
      *
-     * @param what as for {@link Reader#read}
+     * @param what the parameter, for messages: {@code "matrix_reblock: rows"}
      * @throws IllegalArgumentException if the text is not valid
      */
     T parse(String what, String text);

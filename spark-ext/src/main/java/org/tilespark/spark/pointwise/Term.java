@@ -62,7 +62,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return new Term(parts, holds, isLiteral && !holds);
   }
 
-  /** The value of an integer literal; empty if this is none. */
+  /** The value of an integer literal; empty if this term is none. */
   Optional<Long> literalInteger() {
     return isLiteral && real().type() == ElementType.INT64
         ? real().constant().map(Constant::bits)
@@ -88,7 +88,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return isComplex() ? parts.get(1) : Value.number(real().type(), 0);
   }
 
-  /** A number of what each part becomes. */
+  /** This number with {@code function} applied to each part. */
   Term map(UnaryOperator<Value> function) {
     return of(parts.stream().map(function).toList(), isLiteral);
   }
