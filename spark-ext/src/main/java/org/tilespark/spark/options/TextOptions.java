@@ -10,7 +10,7 @@ import org.tilespark.spark.error.Require;
 /**
  * Options as texts by name; absent options have their defaults. Immutable.
  *
- * @param <O> the options themselves
+ * @param <O> class of the options
  */
 public abstract class TextOptions<O extends TextOptions<O>> implements Serializable {
   private final Map<String, String> texts; // in the order in which they were first set

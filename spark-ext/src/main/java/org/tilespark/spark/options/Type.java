@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
  * The type of a parameter. An argument is a table, or a constant that SQL evaluated or that Java
  * passed.
  *
- * @param <T> the values from which plans are made
+ * @param <T> type of the values from which plans are made
  * @param sql the SQL types in words
  * @param expected requirement on an argument, in words, for messages
  * @param takesArrays true if a list of constants is accepted too
