@@ -49,7 +49,7 @@ public enum ByteCodec {
     }
   };
 
-  /** Allowance for a codec's own fields in short buffers. */
+  /** Bytes of a codec's own fields that are allowed in short buffers. */
   private static final long FIELDS_BYTES = 64 << 10;
 
   abstract void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory);
