@@ -18,7 +18,7 @@ final class LargeBlocks {
   /**
    * The side whose blocks stay.
    *
-   * @param right true if it is B
+   * @param right true if the operand is B
    * @param blocks ordinals of a block's columns in its rows
    * @param groupOrdinals ordinals of grouping columns
    * @param depth largest extent of a panel along K

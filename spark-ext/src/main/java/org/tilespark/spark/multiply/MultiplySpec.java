@@ -60,7 +60,7 @@ public record MultiplySpec(
       boolean common,
       int parts)
       implements Serializable {
-    /** These blocks, transposed if {@code flip} is true. */
+    /** The facts of these blocks, transposed if {@code flip} is true. */
     public Side flipped(boolean flip) {
       return new Side(transposed ^ flip, outer, inner, spans, stated, common, parts);
     }

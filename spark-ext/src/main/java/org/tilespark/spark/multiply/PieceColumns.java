@@ -163,7 +163,7 @@ public final class PieceColumns {
     return key;
   }
 
-  /** How a task needs pieces sorted. */
+  /** The order in which a task needs pieces. */
   public static List<Attribute> pieceOrder(List<Attribute> pieces) {
     List<Attribute> order = new ArrayList<>(pieceKey(pieces));
     order.addAll(List.of(pieces.get(INNER), pieces.get(SIDE), pieces.get(ROW), pieces.get(COL)));

@@ -59,7 +59,7 @@ final class ReducedRows implements Iterator<InternalRow> {
     this.isHalf = spec.gram();
     this.isOfAll = reduction instanceof Reduction.Nearest;
     this.output = output;
-    this.firstCol = whole.cols(); // as after the last tile of some queries
+    this.firstCol = whole.cols(); // as if the last tile of some queries was done
   }
 
   @Override

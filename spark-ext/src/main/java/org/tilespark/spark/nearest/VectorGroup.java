@@ -37,14 +37,14 @@ final class VectorGroup implements AutoCloseable {
    * A group without rows.
    *
    * @param fields number of fields of a row
-   * @param allocator borrowed
+   * @param allocator allocator of the vectors' memory; borrowed
    */
   VectorGroup(int fields, BufferAllocator allocator) {
     this.fields = fields;
     this.buffer = new GrowingBuffer(allocator);
   }
 
-  /** Takes a strip of rows with vectors. */
+  /** Adds the rows and vectors of a strip. */
   void add(Strip.Read strip) {
     strips.add(strip);
     lengths.add(strip.length());

@@ -102,7 +102,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     LINEAR
   }
 
-  /** How the work is spread over tasks. */
+  /** The ways in which the work is spread over tasks. */
   public enum Decomposition {
     /** The planner's choice, the cheapest order. */
     AUTO,
@@ -214,7 +214,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return set("shift", Require.given(word, "FftOptions.withShift", "word"));
   }
 
-  /** How the work is spread. */
+  /** The way in which the work is spread over tasks. */
   public Decomposition decomposition() {
     return Decomposition.valueOf(text("decomposition").toUpperCase(Locale.ROOT));
   }

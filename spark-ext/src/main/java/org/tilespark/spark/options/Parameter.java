@@ -88,7 +88,7 @@ public record Parameter<T>(
    * The value of an argument.
    *
    * @param what the parameter, for messages: {@code "matrix_reblock: rows"}
-   * @param argument empty if the argument is no constant
+   * @param argument the argument; empty if it is no constant
    * @param shown the argument as the user wrote it
    * @throws IllegalArgumentException if this parameter does not accept it
    */

@@ -10,7 +10,7 @@ public enum Shift {
   SPECTRUM,
   /** The volume. */
   VOLUME,
-  /** Both sides. */
+  /** Both the spectrum and the volume. */
   BOTH;
 
   /** True if the spectrum's origin is in the middle. */

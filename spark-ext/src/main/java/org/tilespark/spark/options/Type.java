@@ -127,7 +127,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
     return of("STRING", "a constant text", false, parser);
   }
 
-  /** One of some words, in any case. */
+  /** The type of a parameter that accepts one of some words, in any case. */
   public static Type<String> word(Object... words) {
     return text(words(words));
   }
@@ -149,7 +149,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
     return of("STRING or ARRAY", "a constant list, as '4,6' or array(4, 6)", true, parser);
   }
 
-  /** One word for all axes, or a list with one for each axis. */
+  /** The type of a list with one word for each axis; a single word applies to all axes. */
   static Type<String> perAxis(Parser<String> word) {
     return list(
         (what, text) ->

@@ -61,10 +61,10 @@ record RepeatedBlocks(
   private static final ElementType UNREAD = ElementType.INT8;
 
   /**
-   * One of the two.
+   * One of the two arrays.
    *
    * @param name name in an expression
-   * @param frame its blocks, cut like the result except along repeated axes
+   * @param frame blocks of the array, cut like the result except along repeated axes
    * @param repeated the axes along which it is broadcast
    */
   record Array(String name, BlockFrame frame, Set<Integer> repeated) {

@@ -11,7 +11,7 @@ public final class MergedRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> second;
   private final Comparator<? super InternalRow> order;
   private InternalRow nextFirst; // null if the first iterator must be asked, and at its end
-  private InternalRow nextSecond; // null if the second must be asked, and at its end
+  private InternalRow nextSecond; // null if the second iterator must be asked, and at its end
 
   /**
    * Merges two iterators that are sorted by {@code order}; among equal rows the first iterator's

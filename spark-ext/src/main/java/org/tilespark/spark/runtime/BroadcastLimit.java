@@ -5,7 +5,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /** Computes the number of bytes that may be broadcast without a request. Stateless. */
 public final class BroadcastLimit {
-  /** Broadcast data may have one part in HEAP_SHARE of the heap. */
+  /** Broadcast data may take 1 / HEAP_SHARE of the heap. */
   private static final int HEAP_SHARE = 8;
 
   private BroadcastLimit() {}

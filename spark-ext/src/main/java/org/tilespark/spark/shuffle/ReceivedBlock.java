@@ -30,7 +30,7 @@ final class ReceivedBlock extends ManagedBuffer
   // Guarded by this.
   private final ByteBuffer head = ByteBuffer.allocate(CheckedHeader.BYTES);
   private HostMemorySource.Allocation memory; // null before its length is known, and once freed
-  private int place; // number of the place that the header states
+  private int place; // checksum of the partition's place, as the header states it
   private long total; // bytes of all frames, without the header
   private long filled; // received bytes of frames, without the header
   private boolean freed;
@@ -105,7 +105,7 @@ final class ReceivedBlock extends ManagedBuffer
     return memory.address();
   }
 
-  /** The place of the partition, which the header states as a checksum. */
+  /** The checksum of the partition's place, as the header states it. */
   synchronized int place() {
     return place;
   }

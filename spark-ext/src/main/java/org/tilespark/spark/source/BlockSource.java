@@ -96,7 +96,7 @@ public interface BlockSource extends Serializable {
    * Opens the array for the blocks of one task. Runs on an executor.
    *
    * @param allocator allocator of scratch memory; borrowed
-   * @param transposer borrowed; transposes blocks that are stored in another order
+   * @param transposer transposer of blocks that are stored in another order; borrowed
    * @throws java.nio.file.NoSuchFileException or java.io.FileNotFoundException if the array does
    *     not exist
    */

@@ -48,8 +48,8 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
    * A reader of one partition.
    *
    * @param batchBytes bytes of values in a batch; a larger block is a batch alone
-   * @param allocator closed with this reader, also if this constructor fails
-   * @param transposer borrowed
+   * @param allocator allocator of batches; closed with this reader, also if this constructor fails
+   * @param transposer transposer of blocks that are stored in another order; borrowed
    * @throws IOException if the array cannot be opened
    */
   public SourcePartitionReader(

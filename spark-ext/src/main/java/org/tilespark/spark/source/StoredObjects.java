@@ -88,7 +88,7 @@ public final class StoredObjects {
     try {
       StorePaths.fileSystem(object, conf).delete(object, false);
     } catch (FileNotFoundException e) {
-      return; // as it shall be
+      return; // the object is gone already
     }
   }
 

@@ -30,7 +30,7 @@ final class StageArrays implements AutoCloseable {
   private final List<ArrayProgram> programs;
   private final List<Input> inputs;
 
-  /** One of the inputs, in order. */
+  /** The state of one input. */
   private static final class Input {
     final ArraySource source;
     final RowKeys keys;

@@ -134,7 +134,7 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
                 first.columns().trend(),
                 pipeline),
             allocator);
-    // Closed before the pipeline, which may still write to memory of the results
+    // Closed after the pipeline, which may still write to memory of the results
     run.scope().ownUsedBy(pipeline, results);
     return run.counted(results, metrics);
   }

@@ -24,7 +24,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
     rejected = List.copyOf(rejected);
   }
 
-  /** How the operands reach the tasks. */
+  /** The ways in which the operands reach the tasks. */
   public enum Strategy {
     /** A is broadcast to every task; blocks of B stay in place. */
     BROADCAST_LEFT,

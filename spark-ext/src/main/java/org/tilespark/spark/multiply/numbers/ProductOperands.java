@@ -57,7 +57,7 @@ public final class ProductOperands {
   /**
    * An operand as a real matrix.
    *
-   * @param extents its extents as stored
+   * @param extents extents of the operand as it is stored
    * @param type type of the product
    * @param axis axis, as stored, along which real and imaginary parts alternate: the axis that C
    *     has too

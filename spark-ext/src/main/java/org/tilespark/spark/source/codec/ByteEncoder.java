@@ -67,7 +67,7 @@ public record ByteEncoder(ByteCodec codec, int level, BloscSettings blosc) imple
    * on, where {@link #mostEncoded} bytes have room. Both are outside the heap. Moves both
    * positions.
    *
-   * @param memory borrowed for scratch memory
+   * @param memory scratch memory; borrowed
    */
   public void encode(ByteBuffer bytes, ByteBuffer encoded, CodecMemory memory) {
     switch (codec) {
