@@ -59,7 +59,7 @@ final class Candidates {
     if (size == NO_ROW) {
       return null;
     }
-    byte[] bytes = new byte[size]; // a copy that begins at a word, as rows must
+    byte[] bytes = new byte[size]; // a copy, so that the row begins at a word
     from.get(bytes);
     UnsafeRow row = new UnsafeRow(fields);
     row.pointTo(bytes, size);

@@ -56,7 +56,7 @@ final class StripTask
     private final UnsafeProjection projection =
         UnsafeProjection.create(ScalaInterop.seq(ScalaInterop.list(kept)));
     private final Strip unmatched = new Strip(Strip.UNMATCHED);
-    // Lengths of vectors with nulls, which end in no strip
+    // Lengths of vectors with nulls, whose rows are not in strips of vectors
     private final TreeSet<Integer> untold = new TreeSet<>();
     private final TreeSet<Integer> told = new TreeSet<>();
     private final ArrayDeque<InternalRow> ready = new ArrayDeque<>();

@@ -167,7 +167,7 @@ public final class ElementExpression {
             .formatted(name, number.getClass().getSimpleName()));
   }
 
-  /** The term; literals alone take the type of the operands' parts. */
+  /** The result in its final type: literals alone take the type of the operands' parts. */
   private Term typed(Term result, List<Operand> operands) {
     if (!result.isLiteral()) {
       return result;
