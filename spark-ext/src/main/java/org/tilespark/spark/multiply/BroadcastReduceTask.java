@@ -36,10 +36,11 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
   private final VectorSide sideB;
   private final TileProducts products;
   private final UnsafeProjection heads;
-  private final Map<UnsafeRow, BestScores> best = new LinkedHashMap<>(); // by matrix
+  // By the matrix of the queries
+  private final Map<UnsafeRow, BestScores> best = new LinkedHashMap<>();
   private UnsafeRow held; // the matrix whose vectors the small side holds; null before the first
   private Iterator<InternalRow> results = Collections.emptyIterator();
-  // Matrices whose candidates remain to be given; null before the end
+  // Matrices whose candidates are not given yet; null before the end
   private Iterator<UnsafeRow> unsent;
 
   /**

@@ -41,12 +41,12 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private final LargeBlocks blocks;
   private final Map<UnsafeRow, Pieces> small;
   private final PanelMultiplier multiplier;
-  private final List<UnsafeRow> groups = new ArrayList<>(); // of those
+  private final List<UnsafeRow> groups = new ArrayList<>(); // of the multiplied matrices
   private final PanelPair panels;
   private final TileBlocks tiles;
   private final Marks marks;
-  private final boolean isMarking; // of groups as they come
-  private UnsafeRow marked; // the last of those; null before the first
+  private final boolean isMarking; // true if this task marks the blocks of C
+  private UnsafeRow marked; // the matrix marked last; null before the first
   private final Iterator<Zeros> zeros;
 
   private HostMemory zero; // bytes of 0; null until needed
@@ -61,7 +61,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
   /**
    * The broadcast side, which all executors hold.
    *
-   * @param pieces pieces of the other side, in any order
+   * @param pieces rows of the broadcast operand's pieces, in any order
    * @param ranges result of {@link CheckPlacesExec}; empty if products are partial
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
@@ -70,7 +70,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
   /**
    * The products of one partition.
    *
-   * @param partition if products are partial, partition 0 also marks the blocks of C
+   * @param partition the partition of the operand that stays; if products are partial, partition 0
+   *     also marks the blocks of C
    * @param tiles cuts tiles into blocks
    */
   BroadcastTask(
@@ -87,7 +88,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     this.blocks = new LargeBlocks(job, large, partition.blocks());
     this.small = pieces(broadcast.pieces());
     this.multiplier = multiplier;
-    Cuboids uncut = Cuboids.uncut(spec.extents()); // so that places are indices
+    Cuboids uncut = Cuboids.uncut(spec.extents()); // so that places of tiles are indices
     this.panels = new PanelPair(job, uncut, multiplier, listener);
     this.tiles = tiles;
     boolean isMarked = job.partial() && spec.m() > 0 && spec.n() > 0;
@@ -185,7 +186,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     nextOuter = inBlock ? blocks.outerStart() : 0;
     if (inBlock && isMarking && !blocks.group().equals(marked)) {
       marked = blocks.group();
-      marks.add(List.of(marked)); // perhaps again, which says nothing new
+      marks.add(List.of(marked)); // a matrix may be marked twice, without effect
     }
     return inBlock;
   }

@@ -41,7 +41,8 @@ public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
    *
    * @param right true if the places are those of B's blocks
    * @param places columns of the child, in {@link PlaceColumn}'s order, then grouping columns
-   * @param produced two BIGINT, then the grouping columns
+   * @param produced columns of the output: start and end of a range, two BIGINT, then the grouping
+   *     columns
    */
   public CheckPlacesExec(
       MultiplySpec spec,
@@ -70,7 +71,7 @@ public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
   /** Checks the places of one partition: all those of its matrices. */
   private record Check(PanelTask.Job job, boolean right, List<Integer> ordinals)
       implements PartitionTask<InternalRow, InternalRow> {
-    private static final int RANK = 2; // outer and inner
+    private static final int RANK = 2; // axes of a place: outer and inner
 
     @Override
     public Iterator<InternalRow> open(Iterator<InternalRow> rows) {

@@ -19,7 +19,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * reported.
  */
 record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backend) {
-  /** Deep panels may be this many batches large. */
+  /** The largest number of batches that a deep panel may have. */
   static final long BATCHES = 4;
 
   ClusterResources find() {

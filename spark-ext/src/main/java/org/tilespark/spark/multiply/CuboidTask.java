@@ -26,7 +26,7 @@ abstract class CuboidTask implements Iterator<InternalRow> {
   private final PieceColumns.Labels labels;
   private InternalRow piece; // the next piece; null at the end
   private final RetainedRows retained;
-  private final OptionalInt own; // the partition's cuboid; empty if the pieces say it
+  private final OptionalInt own; // the partition's cuboid; empty if keys of pieces name it
   private boolean ownComputed;
 
   /**
@@ -59,7 +59,7 @@ abstract class CuboidTask implements Iterator<InternalRow> {
   /** Computes a cuboid from the next pieces, and starts giving its results. */
   abstract void compute(int cuboid, UnsafeRow group);
 
-  /** The results that are still to be handed out. */
+  /** The rows of the computed cuboid that are still to be handed out. */
   abstract Iterator<InternalRow> results();
 
   @Override
@@ -96,12 +96,12 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     return spec.groups() == 0 ? PanelTask.NO_GROUP : groupOf.apply(piece).copy();
   }
 
-  /** True if the next piece is of a cuboid. */
+  /** True if the next piece belongs to the cuboid with a key. */
   protected final boolean isOf(int key) {
     return piece != null && labels.key(piece) == key;
   }
 
-  /** True if the next piece belongs to a cuboid and to a matrix. */
+  /** True if the next piece belongs to the cuboid with a key, and to a matrix. */
   protected final boolean isOf(int key, UnsafeRow group) {
     return isOf(key) && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
   }

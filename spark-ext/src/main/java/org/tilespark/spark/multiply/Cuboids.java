@@ -31,8 +31,8 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  */
 public final class Cuboids implements Serializable {
   private final long[] cutsM; // P + 1 boundaries, from 0 to M
-  private final long[] cutsN; // Q + 1
-  private final long[] cutsK; // R + 1
+  private final long[] cutsN; // Q + 1 boundaries, from 0 to N
+  private final long[] cutsK; // R + 1 boundaries, from 0 to K
   private final AxisCuts axisM;
   private final AxisCuts axisN;
   private final AxisCuts panels;
@@ -40,17 +40,18 @@ public final class Cuboids implements Serializable {
   private final boolean gram;
   private final int partitions;
   private final boolean hashed; // true if each key hashes to the number of its cuboid
-  private final int[] keys; // by cuboid
-  private final int[] partKeys; // by part; empty if none are shared
+  private final int[] keys; // key of each cuboid, by its number
+  private final int[] partKeys; // key of each part, by its number; empty if none are shared
   private final Axis axisInPlace; // axis whose bands stay in their partitions; null if none do
-  private final Bands bands; // of it
+  private final Bands bands; // the bands of that axis
 
   /**
    * Cuboids between given boundaries.
    *
-   * @param cutsM boundaries, ascending, from 0 to M
-   * @param cutsK likewise to K
-   * @param cutsN likewise to N; for a gram equal to {@code cutsM}
+   * @param cutsM boundaries of the ranges of M, ascending, from 0 to M
+   * @param cutsK boundaries of the ranges of K, ascending, from 0 to K
+   * @param cutsN boundaries of the ranges of N, ascending, from 0 to N; for a gram equal to {@code
+   *     cutsM}
    * @param depth extent of a panel along K
    * @param partitions 0 for one partition per cuboid; otherwise the count of partitions, over which
    *     Spark's hash distributes the cuboids' keys
@@ -96,8 +97,8 @@ public final class Cuboids implements Serializable {
    * whole. On this axis all indices are permuted (ranks, see {@link Bands}); pieces are cut where
    * bands end.
    *
-   * @param axis the one in bands
-   * @param partitions how many there are, with those where no band is
+   * @param axis the axis that is cut into bands
+   * @param partitions number of partitions, including those without a band
    */
   public static Cuboids inPlace(
       Extents extents, Axis axis, Bands bands, long depth, boolean gram, int partitions) {
@@ -311,7 +312,8 @@ public final class Cuboids implements Serializable {
    * K is cut, ranges of K go to different devices, since they share no part; otherwise ranges of N
    * do.
    *
-   * @return number from 0; empty if there is no preference, or if shares would be uneven
+   * @return number of the device, from 0; empty if there is no preference, or if devices would get
+   *     unequal shares of cuboids
    */
   OptionalInt device(int partition, int devices) {
     boolean alongK = r() % devices == 0;
@@ -338,7 +340,7 @@ public final class Cuboids implements Serializable {
                 () -> new IllegalStateException("No cuboid of " + this + " has key " + key));
   }
 
-  /** Its {@code p}, {@code q} and {@code r}. */
+  /** The ranges {@code p}, {@code q} and {@code r} of a cuboid. */
   int[] place(int cuboid) {
     if (!gram) {
       return new int[] {cuboid / (q() * r()), cuboid % q(), cuboid / q() % r()};

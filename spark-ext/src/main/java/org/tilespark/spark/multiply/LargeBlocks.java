@@ -18,11 +18,12 @@ final class LargeBlocks {
   /**
    * The side whose blocks stay.
    *
-   * @param right true if it is B
+   * @param right true if the operand is B
    * @param blocks ordinals of a block's columns in its rows
    * @param groupOrdinals ordinals of grouping columns
-   * @param depth most steps of K of a panel
-   * @param mostOuter most elements along M or N of a block that are multiplied at a time
+   * @param depth largest extent of a panel along K
+   * @param mostOuter largest extent along M or N of the part of a block that is multiplied at a
+   *     time
    */
   record Side(
       boolean right, BlockSchema blocks, List<Integer> groupOrdinals, long depth, long mostOuter)
@@ -31,14 +32,14 @@ final class LargeBlocks {
   private final PanelTask.Job job;
   private final MultiplySpec spec;
   private final Side side;
-  private final int inner; // axis of the block
+  private final int inner; // the block's axis along K
   private final BlockCursor cursor;
   private final BlockCheck check;
   private final UnsafeProjection groupOf;
   private HostMemory values;
   private UnsafeRow group;
 
-  /** The blocks under a cursor, before the first one. */
+  /** The blocks that a cursor gives, before the first one. */
   LargeBlocks(PanelTask.Job job, Side side, BlockCursor cursor) {
     this.job = job;
     this.spec = job.spec();
@@ -71,7 +72,7 @@ final class LargeBlocks {
     return true;
   }
 
-  /** First element along M or N. */
+  /** First element of the block along M or N. */
   long outerStart() {
     return check.offset()[1 - inner];
   }
@@ -80,7 +81,7 @@ final class LargeBlocks {
     return outerStart() + check.size()[1 - inner];
   }
 
-  /** First element along K. */
+  /** First element of the block along K. */
   long innerStart() {
     return check.offset()[inner];
   }
@@ -89,12 +90,12 @@ final class LargeBlocks {
     return innerStart() + check.size()[inner];
   }
 
-  /** Its grouping columns; stays as it is. */
+  /** The block's grouping columns; later blocks do not overwrite them. */
   UnsafeRow group() {
     return group;
   }
 
-  /** Puts the block, or the part of it that belongs there, into a panel. */
+  /** Copies the elements of the block that are inside a panel to their places there. */
   void addTo(PanelSide panel) {
     panel.add(
         check.offset()[0], check.offset()[1], check.size()[0], check.size()[1], values, false);

@@ -38,22 +38,25 @@ public final class MultiplyBlocks extends LogicalBlockNode
     COLS,
     VALUES;
 
-    /** How many there are: the position of the first grouping column. */
+    /** Count of these columns: the position of the first grouping column. */
     public static final int COUNT = values().length;
   }
 
-  /** The order of the columns of places, if they are read; grouping columns follow. */
+  /**
+   * The order of the columns with the places of the larger operand's blocks, if those are read;
+   * grouping columns follow.
+   */
   public enum PlaceColumn {
     /** First element of a block along M or N. */
     OUTER,
-    /** Elements along it. */
+    /** Elements of a block along M or N. */
     OUTER_EXTENT,
     /** First element along K. */
     INNER,
-    /** Elements along it. */
+    /** Elements of a block along K. */
     INNER_EXTENT;
 
-    /** How many there are: the position of the first grouping column. */
+    /** Count of these columns: the position of the first grouping column. */
     public static final int COUNT = values().length;
   }
 
@@ -68,7 +71,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
    * A constructor for Catalyst, which copies nodes through this constructor, and for rules.
    *
    * @param inputs columns of the left operand, then of the right one if there is one
-   * @param produced the output
+   * @param produced columns of the output, in {@link Column}'s order
    * @param operands left and right; one only if {@code spec} is a gram
    * @param placeColumns columns of {@code places}, in {@link PlaceColumn}'s order
    * @param places one plan or none, which gives the places of the larger operand's blocks
@@ -156,7 +159,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
         spec, inputs, produced, operands, plan.output(), ScalaInterop.<LogicalPlan>seq(plan));
   }
 
-  /** This output from other operands, without places. */
+  /** This product of other operands, without places; it has the same output columns. */
   public MultiplyBlocks with(
       MultiplySpec newSpec, List<List<Attribute>> newInputs, List<LogicalPlan> newOperands) {
     List<Attribute> all = new ArrayList<>();
@@ -165,13 +168,13 @@ public final class MultiplyBlocks extends LogicalBlockNode
         newSpec, ScalaInterop.seq(all), produced, ScalaInterop.seq(newOperands));
   }
 
-  /** This product with further programs on each element. */
+  /** This product with further programs on each element of C. */
   public MultiplyBlocks then(List<ElementwiseProgram> programs, String text) {
     return new MultiplyBlocks(
         spec.then(programs, text), inputs, produced, operands, placeColumns, places);
   }
 
-  /** This product as other columns. */
+  /** This product with other attributes as its output columns. */
   public MultiplyBlocks producing(List<Attribute> columns) {
     return new MultiplyBlocks(
         spec, inputs, ScalaInterop.seq(columns), operands, placeColumns, places);
@@ -208,7 +211,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
     }
     List<Attribute> output = produced();
     BlockSchema blocks = BlockStatistics.blocks(output, BlockKind.MATRIX);
-    boolean right = spec.a().common(); // whose matrices are counted
+    boolean right = spec.a().common(); // true to count B's matrices: A is common to all
     Shape extents = right ? Shape.of(spec.k(), spec.n()) : Shape.of(spec.m(), spec.k());
     return BlockStatistics.of(
         output,

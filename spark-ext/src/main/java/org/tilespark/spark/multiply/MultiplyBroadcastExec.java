@@ -42,18 +42,19 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
   /**
    * The products of blocks.
    *
-   * @param depth extent of panels along K, at most
-   * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
+   * @param depth largest extent of a panel along K
+   * @param mostOuter largest extent along M or N of the part of a block that is multiplied at a
+   *     time
    * @param matrices most matrices that are multiplied at once
    * @param prediction the planner's prediction, for EXPLAIN and metrics
    * @param backend backend that computes
    * @param smallIsRight true if B is broadcast
    * @param inputs columns of {@code large}, in {@link Column}'s order, then grouping columns
-   * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}
-   * @param large blocks that stay; rows or batches
-   * @param small pieces of the other side
-   * @param places a {@link CheckPlacesExec} over the large side's places, where blocks of C are
-   *     whole; else none
+   * @param produced columns of the output: blocks of C, or partial ones, see {@link PieceColumns}
+   * @param large plan of the operand whose blocks stay; gives rows or batches
+   * @param small plan of the broadcast operand's pieces
+   * @param places a {@link CheckPlacesExec} over the large operand's places, if its products are
+   *     whole blocks of C; else none
    */
   public MultiplyBroadcastExec(
       MultiplySpec spec,
@@ -79,13 +80,13 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
     this.places = places;
   }
 
-  /** The side whose blocks stay. */
+  /** The plan of the operand whose blocks stay. */
   @Override
   public List<SparkPlan> blocks() {
     return List.of(large);
   }
 
-  /** This node over another side whose blocks stay, which gives rows or batches. */
+  /** This node over another plan of the operand whose blocks stay, which gives rows or batches. */
   @Override
   public MultiplyBroadcastExec withBlocks(List<SparkPlan> blocks) {
     return new MultiplyBroadcastExec(

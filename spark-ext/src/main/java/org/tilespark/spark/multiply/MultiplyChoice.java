@@ -94,7 +94,7 @@ final class MultiplyChoice {
         : Exchange.partitions(context, plan.chosen().cost().traffic().partial(), blocks);
   }
 
-  /** The operand that stays where it is. */
+  /** The operand whose blocks stay in their partitions. */
   PartitionedOperand operandInPlace(CuboidPlan plan) {
     return partitioned(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
   }
@@ -166,7 +166,10 @@ final class MultiplyChoice {
         operand.axis() == Axis.K || onGrid(operand.right(), spec.side(operand.right()).outer()));
   }
 
-  /** The requested cuboids, in the partitions of an operand's blocks, if these match. */
+  /**
+   * The candidate in the partitions of an operand's blocks that has the requested P, Q and R; empty
+   * if there is none.
+   */
   private Optional<Candidate> inPlaceAs(MultiplyOptions.Strategy.Cuboid asked) {
     return operandsInPlace().stream()
         .map(where -> CuboidPlanner.inPlace(shape(), resources, where))

@@ -22,7 +22,7 @@ abstract class MultiplyExec extends PhysicalBlockNode {
    * @param matrices most matrices that a task multiplies at once
    * @param prediction the planner's prediction, for EXPLAIN and metrics
    * @param backend backend that computes
-   * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}
+   * @param produced columns of the output: blocks of C, or partial ones, see {@link PieceColumns}
    */
   MultiplyExec(
       MultiplySpec spec,
@@ -42,7 +42,7 @@ abstract class MultiplyExec extends PhysicalBlockNode {
     return prediction;
   }
 
-  /** Most steps along K of a panel. */
+  /** Largest extent of a panel along K. */
   abstract long depth();
 
   /** The job of the tasks. */

@@ -60,7 +60,7 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     return map;
   }
 
-  /** Shows the prediction next to the measurement. */
+  /** Sets the metrics of the prediction, for comparison with the measured ones. */
   static void tell(
       scala.collection.immutable.Map<String, SQLMetric> metrics,
       Prediction prediction,
@@ -76,7 +76,7 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
             .toList());
   }
 
-  /** Tells the most memory outside the heap that the task held: panels and tile. */
+  /** Records the most memory outside the heap that the task held for panels and tile. */
   void peak(long bytes) {
     peakTask.set(bytes);
   }

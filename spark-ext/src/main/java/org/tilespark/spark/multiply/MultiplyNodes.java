@@ -93,7 +93,7 @@ public final class MultiplyNodes {
             : partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan tiles =
         new MultiplyPanelsExec(
-            partial ? spec.withoutEpilogue() : spec, // so that what is summed may be used again
+            partial ? spec.withoutEpilogue() : spec, // equal partial sums may be used again
             cuboids,
             matrices(),
             prediction,
@@ -121,7 +121,7 @@ public final class MultiplyNodes {
         Exchange.shuffled(tiles, NeighbourRows.key(candidates), partitions));
   }
 
-  /** Bytes of candidates, if the columns are cut into {@code parts} parts. */
+  /** Bytes of candidates, if the columns of C are cut into {@code parts} parts. */
   private long candidateBytes(int parts) {
     long row = row(NeighbourRows.candidates(List.of())).withoutValues();
     return Bytes.product(parts, spec.m(), Bytes.sum(row, spec.reduction().get().candidateBytes()));
@@ -150,7 +150,7 @@ public final class MultiplyNodes {
     return all.size() == product.operands().size() ? all : new ArrayList<>();
   }
 
-  /** The pieces of both operands, where their cuboids are. */
+  /** The pieces of both operands, in the partitions of their cuboids. */
   private SparkPlan shuffledPieces(Cuboids cuboids, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
     List<SparkPlan> cut = new ArrayList<>();
@@ -172,7 +172,7 @@ public final class MultiplyNodes {
             spec.gram() ? bytes : Bytes.sum(bytes, pieceBytes(cuboids, true)), product.operands());
   }
 
-  /** The pieces of one operand, which stays in place if the strategy says so. */
+  /** The pieces of one operand, which stay in their partitions if the strategy says so. */
   private SparkPlan kept(Strategy strategy, Cuboids cuboids, int operand, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
     boolean right = operand == 1;
@@ -185,7 +185,7 @@ public final class MultiplyNodes {
     return cut(cut, operand, pieces);
   }
 
-  /** Partial blocks of C, brought together and added. */
+  /** The blocks of C: sums of partial blocks that a shuffle brings together. */
   private SparkPlan summed(SparkPlan tiles, CuboidPlan plan, List<Attribute> partials) {
     return new SumBlocksExec(
         spec,
@@ -205,7 +205,8 @@ public final class MultiplyNodes {
     int large = smallIsRight ? 0 : 1;
     int small = 1 - large;
     MultiplySpec.Side side = spec.side(!smallIsRight);
-    long other = smallIsRight ? spec.n() : spec.m(); // extent of C along which it is whole
+    // Extent of C along the broadcast operand's axis
+    long other = smallIsRight ? spec.n() : spec.m();
     long grain = smallIsRight ? spec.blockRows() : spec.blockCols();
     long most = Math.max(1, choice.resources().tileBytes() / (other * spec.type().bytes()));
     long outer = most < grain ? most : most / grain * grain;
@@ -315,14 +316,15 @@ public final class MultiplyNodes {
   }
 
   /**
-   * The depth of panels: both together have about the bytes of a batch; or whole blocks of A if
-   * these are smaller.
+   * The extent of panels along K: a pair of panels has about the bytes of a batch; whole blocks, or
+   * equal parts of a block.
    */
   private long depth(long m, long n, long k) {
     if (spec.reduction().isDefined()) {
       return Math.max(1, k);
     }
-    long slice = Math.max(1, (m + n) * spec.type().bytes()); // of both panels, for one step of K
+    // Bytes of both panels for one step of K
+    long slice = Math.max(1, (m + n) * spec.type().bytes());
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
     long most = Math.max(batch / slice, Math.min(GOOD_DEPTH, ClusterProbe.BATCHES * batch / slice));
     most = Math.max(1, Math.min(most, Math.max(1, k)));
@@ -392,7 +394,7 @@ public final class MultiplyNodes {
           Bytes.sum(
               Bytes.product(
                   every(large.inner(), spec.k()).parts(), bytes(products, blocks, partialRow())),
-              Bytes.product(blocks.cells(), partialRow().withoutValues())); // marks
+              Bytes.product(blocks.cells(), partialRow().withoutValues())); // rows of marks
     }
     return prediction(plan, 0, partials, pieceBytes(Cuboids.uncut(spec.extents()), smallIsRight));
   }

@@ -60,7 +60,8 @@ public final class MultiplyPanelsExec extends MultiplyExec {
   }
 
   /**
-   * Also valid if Spark shuffles the pieces: they are then in the partitions of their cuboids too.
+   * The partitioning by cuboids; also valid if Spark shuffles the pieces, which are then in the
+   * partitions of their cuboids too.
    */
   @Override
   public Partitioning outputPartitioning() {

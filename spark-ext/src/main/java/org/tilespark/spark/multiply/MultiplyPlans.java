@@ -156,7 +156,7 @@ public final class MultiplyPlans {
     return plan(List.of(operand), known.op(true), known, options, Optional.empty(), operator);
   }
 
-  /** True if both read the same blocks, with the same metadata. */
+  /** True if two operands read the same blocks, with the same metadata. */
   private static boolean areSame(BlockFrame left, BlockFrame right) {
     Attributes.Source a = source(left);
     Attributes.Source b = source(right);
@@ -168,7 +168,7 @@ public final class MultiplyPlans {
         && left.metadata().saysTheSame(right.metadata());
   }
 
-  /** The plan below what only renames columns. */
+  /** The plan below all projections that only rename an operand's columns. */
   private static Attributes.Source source(BlockFrame operand) {
     return Attributes.belowProjections(operand.plan(), operand.columns())
         .orElseGet(() -> new Attributes.Source(operand.plan(), operand.columns()));
@@ -266,9 +266,10 @@ public final class MultiplyPlans {
   /**
    * The form of a product of real matrices.
    *
-   * @param partsA rows of op(A) for each one of its numbers
-   * @param partsB columns of op(B) for each one of its numbers
-   * @param blocks shape of a block of C in numbers
+   * @param partsA rows of the real op(A) for each row of the user's: 2 if real and imaginary parts
+   *     alternate, otherwise 1
+   * @param partsB columns of the real op(B) for each column of the user's, likewise
+   * @param blocks shape of a block of C, in elements of the user's matrix
    */
   private record Form(boolean transposeA, int partsA, int partsB, Shape blocks, ElementType type) {}
 
@@ -396,7 +397,7 @@ public final class MultiplyPlans {
             metadata));
   }
 
-  /** One side, whose further columns distinguish several matrices. */
+  /** The frame of one operand, whose further columns distinguish several matrices. */
   private static BlockFrame operand(LogicalPlan plan, String side, String operator) {
     BlockFrame frame = BlockFrame.combined(plan, BlockKind.MATRIX, operator, ", matrix " + side);
     frame.further().forEach(group -> requireKey(group, frame.operator()));
@@ -432,7 +433,7 @@ public final class MultiplyPlans {
     return type instanceof MapType || type instanceof FloatType || type instanceof DoubleType;
   }
 
-  /** The grouping column of an operand with the name of another column. */
+  /** The grouping column of an operand that has the name of {@code group}. */
   private static Optional<Attribute> named(BlockFrame operand, Attribute group) {
     return GroupingColumns.named(operand.further(), group);
   }
@@ -460,7 +461,7 @@ public final class MultiplyPlans {
    * @param stated true if metadata states the extents of blocks, or each matrix is known to be one
    *     block
    * @param wholeRows true if each block is known to have whole rows
-   * @param wholeCols likewise for columns
+   * @param wholeCols true if each block is known to have whole columns
    */
   private record MatrixShape(
       long rows,
@@ -512,12 +513,15 @@ public final class MultiplyPlans {
           : this;
     }
 
-    /** The extents of the matrix as stored: of this one, or of its transpose. */
+    /** The extents of the matrix as stored: its own, or its transpose's if {@code transposed}. */
     Shape stored(boolean transposed) {
       return transposed ? Shape.of(cols, rows) : Shape.of(rows, cols);
     }
 
-    /** The shape of a matrix with several rows and columns for each one of this. */
+    /**
+     * The shape of a matrix with {@code ofRows} rows and {@code ofCols} columns for each of this
+     * one's.
+     */
     MatrixShape times(int ofRows, int ofCols) {
       return new MatrixShape(
           Bytes.product(rows, ofRows),

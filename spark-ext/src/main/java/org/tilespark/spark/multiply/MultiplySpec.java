@@ -46,7 +46,8 @@ public record MultiplySpec(
    * @param spans true if the metadata states that each block spans k
    * @param stated true if the metadata states these extents, so that blocks begin at multiples of
    *     them
-   * @param common true if it is one matrix that is multiplied with each matrix of the other side
+   * @param common true if the operand is one matrix that is multiplied with each matrix of the
+   *     other operand
    * @param parts elements along m or n for each number of the matrix: 2 if real and imaginary parts
    *     alternate, otherwise 1
    */
@@ -59,7 +60,7 @@ public record MultiplySpec(
       boolean common,
       int parts)
       implements Serializable {
-    /** These blocks, transposed if {@code flip} is true. */
+    /** The facts of these blocks, transposed if {@code flip} is true. */
     public Side flipped(boolean flip) {
       return new Side(transposed ^ flip, outer, inner, spans, stated, common, parts);
     }
@@ -117,7 +118,7 @@ public record MultiplySpec(
     return extents.n();
   }
 
-  /** Type of the elements of all three. */
+  /** Type of the elements of all three matrices. */
   public ElementType type() {
     return result.type;
   }
@@ -176,7 +177,7 @@ public record MultiplySpec(
     return b.transposed();
   }
 
-  /** This product with one operand stored as its transpose. */
+  /** This product with A stored as its transpose if {@code flipA}, and B if {@code flipB}. */
   public MultiplySpec flipped(boolean flipA, boolean flipB) {
     return with(gram, a.flipped(flipA), b.flipped(flipB));
   }
@@ -203,7 +204,7 @@ public record MultiplySpec(
         groups);
   }
 
-  /** This product with one operand that is both. */
+  /** This product as a gram of A. */
   public MultiplySpec asGram() {
     return with(true, a, a.flipped(true));
   }
@@ -217,7 +218,7 @@ public record MultiplySpec(
     return result.reduction;
   }
 
-  /** This product with further programs on each element. */
+  /** This product with further programs on each element of C. */
   public MultiplySpec then(List<ElementwiseProgram> programs, String text) {
     List<ElementwiseProgram> all = new ArrayList<>(result.epilogue.programs);
     all.addAll(programs);
@@ -225,7 +226,7 @@ public record MultiplySpec(
     return with(new Epilogue(all, both));
   }
 
-  /** This product without programs on its elements. */
+  /** This product without programs on the elements of C. */
   MultiplySpec withoutEpilogue() {
     return with(Epilogue.NONE);
   }
@@ -270,7 +271,7 @@ public record MultiplySpec(
         + (reduction().isEmpty() ? "" : ", reduced to " + reduction().get().describe());
   }
 
-  /** The operands whose real and imaginary parts are multiplied. */
+  /** The names of the operands that are complex, in words; "" if none is. */
   private String complexText() {
     String complex =
         a.parts > 1 && b.parts > 1 && !gram

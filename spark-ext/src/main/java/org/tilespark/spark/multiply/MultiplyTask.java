@@ -63,7 +63,7 @@ final class MultiplyTask<T>
     this.metrics = metrics;
   }
 
-  /** Over shuffled and sorted pieces of both sides. */
+  /** The task over shuffled and sorted pieces of both operands. */
   static MultiplyTask<InternalRow> ofPieces(
       PanelTask.Job job, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
     return new MultiplyTask<>(
@@ -100,7 +100,7 @@ final class MultiplyTask<T>
   }
 
   /**
-   * Over blocks of one side, while pieces of the other are broadcast.
+   * The task over blocks of one operand, while pieces of the other are broadcast.
    *
    * @param ranges result of {@link CheckPlacesExec}; empty if products are partial
    */

@@ -37,7 +37,7 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     return rows.next();
   }
 
-  /** Numbers partitions. */
+  /** The function that gives the rows of a partition its number. */
   static final class Numbering
       extends AbstractFunction2<Object, Iterator<InternalRow>, Iterator<InternalRow>>
       implements Serializable {
@@ -54,8 +54,9 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
   private static final class Labelled implements java.util.Iterator<InternalRow> {
     private final java.util.Iterator<InternalRow> pieces;
     private final InternalRow label;
-    private final JoinedRow labelled; // of pieces that nobody can retain
-    // A row object for each of the readers whose pieces can be retained, by theirs.
+    private final JoinedRow labelled; // row object of pieces that cannot be retained
+    // Row objects of pieces that can be retained, one for each reader, by the row object that the
+    // reader reuses.
     private final Map<InternalRow, JoinedRow> ofOwners = new IdentityHashMap<>();
 
     private Labelled(java.util.Iterator<InternalRow> pieces, int key, int side) {

@@ -37,7 +37,7 @@ final class OperandDefects {
                 StaleMetadata.HELP));
   }
 
-  /** As {@link #hole}, of an element by its places along M or N, and along K. */
+  /** As {@link #hole}, for an element given by its places along M or N, and along K. */
   static IllegalArgumentException holeAt(
       MultiplySpec spec, boolean right, String group, long outer, long inner) {
     boolean innerIsRow = spec.innerIsRow(right);
@@ -56,7 +56,7 @@ final class OperandDefects {
                 overlapAdvice(spec)));
   }
 
-  /** Advice where elements are there twice. */
+  /** Advice in the message that two blocks hold one element. */
   static String overlapAdvice(MultiplySpec spec) {
     return spec.groups() == 0
         ? ". If the blocks are those of several matrices, keep the column that tells them apart"
@@ -68,13 +68,13 @@ final class OperandDefects {
     return matrix(spec, right, "") + "block at " + place(spec, right, row, col);
   }
 
-  /** The place of an element, as stored, in numbers of the user's matrix. */
+  /** The row and column in the user's matrix of an element given by its place as stored. */
   static String place(MultiplySpec spec, boolean right, long row, long col) {
     int rowParts = rowParts(spec, right);
     return "row " + row / rowParts + ", col " + col * rowParts / spec.side(right).parts();
   }
 
-  /** Rows, as stored, for each row of the user's matrix. */
+  /** Count of stored rows for each row of the user's matrix. */
   private static int rowParts(MultiplySpec spec, boolean right) {
     return spec.innerIsRow(right) ? 1 : spec.side(right).parts();
   }

@@ -16,7 +16,7 @@ final class PanelCover {
   private long rows;
   private long cols;
   private long filled;
-  private long[] bits = new long[0]; // row-major; looked at only where bitsUsed
+  private long[] bits = new long[0]; // true for filled elements, row-major; valid if bitsUsed
   private boolean bitsUsed;
 
   /** Begins a panel that is all empty. */
@@ -82,7 +82,9 @@ final class PanelCover {
     return new Place(at / cols, at % cols);
   }
 
-  /** Sets bits; the first that was set before, or -1. */
+  /**
+   * Sets {@code length} bits from {@code start} on; returns the first that was set before, or -1.
+   */
   private long set(long start, long length) {
     long at = start;
     long end = start + length;

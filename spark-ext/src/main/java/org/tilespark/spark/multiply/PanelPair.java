@@ -36,17 +36,17 @@ final class PanelPair {
   private final int bytes; // of an element
   private final List<PanelProduct> products = new ArrayList<>();
   private Tile tile;
-  private boolean shared; // one panel serves as both
-  private Optional<Stripe> stripeA = Optional.empty(); // so if no other tile has its panels
+  private boolean shared; // true if A's panel is also B's
+  private Optional<Stripe> stripeA = Optional.empty(); // empty if no other tile uses A's panels
   private Optional<Stripe> stripeB = Optional.empty();
-  private long steps; // of K, of all panels of the tile
+  private long steps; // extent along K of all panels of the tile
   private long mostDepth;
-  private long room; // matrices that the panels hold
+  private long room; // number of matrices that the panels can hold
   private Panels panels;
   private long inner;
   private long depth;
-  private long matrix; // whose pieces come
-  private long run; // number of whole matrices before it, which form one batch of products
+  private long matrix; // number of the matrix whose pieces come
+  private long run; // count of whole matrices before that one, which form one batch of products
   private double flops;
 
   /**
@@ -54,7 +54,7 @@ final class PanelPair {
    *
    * @param identity key that distinguishes them from other panels of the stage
    * @param uses number of tiles that use them
-   * @param user number of this tile among those
+   * @param user number of this tile among the tiles that use them
    * @param usedNext true if the other tiles are computed next
    */
   record Stripe(Object identity, int uses, int user, boolean usedNext) {
@@ -82,11 +82,11 @@ final class PanelPair {
   /**
    * Begins a tile of zeros, or the tiles of several matrices at the same place.
    *
-   * @param allSteps steps of K of all its panels together
-   * @param depthOfPanels most steps of K of a panel
+   * @param allSteps extent along K of all panels of the tile together
+   * @param depthOfPanels largest extent of a panel along K
    * @param oneSide true if A's panels are also B's
-   * @param newStripeA empty if no other tile uses A's panels
-   * @param newStripeB likewise for B
+   * @param newStripeA the stripe of A's panels; empty if no other tile uses them
+   * @param newStripeB the stripe of B's panels; empty if no other tile uses them
    * @param matrices most matrices, if one pair of panels holds all of K
    */
   void beginTile(
@@ -114,7 +114,7 @@ final class PanelPair {
     return new PanelMultiplier.Tile(batch(whole(most), matrices), shared, additions(most));
   }
 
-  /** Bytes of one more matrix. */
+  /** Bytes of one more matrix: its parts of both panels, and its tile. */
   private long bytesOfOne() {
     MultiplyProblem one = whole(steps);
     long ofA = spec.a().common() ? 0 : one.bytesA();
@@ -123,8 +123,8 @@ final class PanelPair {
   }
 
   /**
-   * Most products that are added to one element: one per panel, or one for each pair of blocks in
-   * it.
+   * Most products that are added to one element of the tile: one per panel, or one for each pair of
+   * blocks in a panel.
    */
   private long additions(long most) {
     if (steps == 0) {
@@ -289,7 +289,7 @@ final class PanelPair {
     return spec.b().common() && !spec.innerIsRow(false);
   }
 
-  /** Bytes from one matrix to the next in a panel. */
+  /** Bytes from one matrix of A to the next in A's panel. */
   private long strideA() {
     long one = sideA.bytes(tile.rows(), steps);
     return spec.a().common() ? 0 : isStack() ? one : Ceil.to(one, PanelSide.ROW_ALIGNMENT);

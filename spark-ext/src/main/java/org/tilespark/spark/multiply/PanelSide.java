@@ -36,7 +36,7 @@ final class PanelSide {
   private final MultiplySpec spec;
   private final boolean right; // true for B
   private final boolean innerIsRow;
-  private final Cuboids cuboids; // whose ranks our places are
+  private final Cuboids cuboids; // the cuboids, whose ranks are the places here
   private final Axis outerAxis;
   private final PanelCover cover = new PanelCover();
   private final List<Part> parts = new ArrayList<>();
@@ -44,7 +44,7 @@ final class PanelSide {
   private long outerExtent;
   private long innerStart;
   private long innerExtent;
-  private Optional<Panel> panel = Optional.empty(); // so if its values are known already
+  private Optional<Panel> panel = Optional.empty(); // empty if its values are already available
   private long first; // byte of the panel where the matrix begins
 
   PanelSide(MultiplySpec spec, Cuboids cuboids, boolean right) {
@@ -95,13 +95,13 @@ final class PanelSide {
     return lead(outerExtent, innerExtent);
   }
 
-  /** The leading dimension of a panel of these extents. */
+  /** The leading dimension of a panel with the given extents. */
   long lead(long outer, long inner) {
     long cols = Math.max(1, innerIsRow ? outer : inner);
     return cols < LEAST_PADDED ? cols : Ceil.to(cols, ROW_ALIGNMENT / spec.type().bytes());
   }
 
-  /** Bytes of a panel of these extents, with the padding of its rows. */
+  /** Bytes of a panel with the given extents, with the padding of its rows. */
   long bytes(long outer, long inner) {
     return (innerIsRow ? inner : outer) * lead(outer, inner) * spec.type().bytes();
   }
@@ -116,7 +116,7 @@ final class PanelSide {
    * Copies the part of a block or piece that is inside the panel to its place there.
    *
    * @param blockRow row of the block's first element, as stored
-   * @param values rows x cols, row-major
+   * @param values elements of the block or piece, {@code rows} x {@code cols}, row-major
    * @param stay true if the values stay valid until the task ends
    * @throws IllegalArgumentException if one of the elements was added before
    */
@@ -172,7 +172,7 @@ final class PanelSide {
     return innerExtent;
   }
 
-  /** True if every element is there. */
+  /** True if every element of the panel is filled. */
   boolean isFull() {
     return cover.isFull();
   }

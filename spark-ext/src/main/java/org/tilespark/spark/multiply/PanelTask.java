@@ -33,7 +33,8 @@ final class PanelTask extends CuboidTask {
   /**
    * The work of the tasks of one product.
    *
-   * @param partial true if the results are partial sums, with columns that say which
+   * @param partial true if the results are partial sums, with the columns of {@link
+   *     PieceColumns#partials}
    * @param groupTypes types of the grouping columns
    * @param outputTypes types of the output columns before the grouping ones
    * @param matrices most matrices that are multiplied at once
@@ -151,19 +152,21 @@ final class PanelTask extends CuboidTask {
     }
   }
 
-  /** Hears what is done; for metrics. */
+  /** Is told of multiplied panels and of blocks, for metrics. */
   interface Listener {
-    /** Panels of both sides were multiplied, in {@code flops} floating-point operations. */
+    /**
+     * Called when panels of both sides were multiplied, in {@code flops} floating-point operations.
+     */
     void panel(double flops);
 
-    /** A block of C is handed on. */
+    /** Called when a block of C is handed on. */
     void block();
   }
 
   static final UnsafeRow NO_GROUP = UnsafeRow.createFromByteArray(0, 0);
 
   private final PanelMultiplier multiplier;
-  private final List<UnsafeRow> groups = new ArrayList<>(); // of those
+  private final List<UnsafeRow> groups = new ArrayList<>(); // of the multiplied matrices
   private final PanelPair panels;
   private final TileBlocks blocks;
 
@@ -198,7 +201,7 @@ final class PanelTask extends CuboidTask {
     int part = place[2];
     boolean diagonal = cuboids.gram() && place[0] == place[1];
     if (tile.rows() == 0 || tile.cols() == 0) {
-      return; // and no pieces are sent here
+      return; // no pieces are sent to an empty tile
     }
     int key = cuboids.key(cuboid);
     requireInPlace();
@@ -280,7 +283,7 @@ final class PanelTask extends CuboidTask {
   private void mirrorDiagonal(HostMemory tile, long extent) {
     int bytes = spec.type().bytes();
     assert tile.bytes() >= extent * extent * bytes : tile.bytes() + " bytes of " + extent;
-    // In squares that stay in the cache.
+    // Mirrors square by square, so that a square stays in the cache.
     long square = 64;
     for (long i0 = 0; i0 < extent; i0 += square) {
       for (long j0 = 0; j0 <= i0; j0 += square) {

@@ -36,8 +36,8 @@ final class PartialSums implements Iterator<InternalRow> {
   private final UnsafeProjection heads;
   private final ArrayRowWriter writer;
   private final HostElementwise elementwise = new HostElementwise();
-  private final BoxList parts = new BoxList(RANK); // of the current block
-  private InternalRow partial; // null at the end
+  private final BoxList parts = new BoxList(RANK); // boxes of the current block's parts
+  private InternalRow partial; // the next partial product; null at the end
 
   PartialSums(PanelTask.Job job, Strategy strategy, Iterator<InternalRow> partials) {
     this.job = job;
@@ -71,7 +71,7 @@ final class PartialSums implements Iterator<InternalRow> {
     out.setLong(Column.COL.ordinal(), col);
     out.setInt(Column.ROWS.ordinal(), Math.toIntExact(rows));
     out.setInt(Column.COLS.ordinal(), Math.toIntExact(cols));
-    boolean begun = false; // total holds a sum
+    boolean begun = false; // true once total holds a sum
     parts.clear();
     do {
       if (partial.getLong(PieceColumns.PART) != PieceColumns.MARK) {
@@ -105,7 +105,7 @@ final class PartialSums implements Iterator<InternalRow> {
     return ArrayValues.memory(partial.getArray(Column.VALUES.ordinal()), spec.type());
   }
 
-  /** Remembers the place of the part. */
+  /** Adds the box of the current partial product to {@link #parts}. */
   private void note() {
     parts.add(
         new long[] {

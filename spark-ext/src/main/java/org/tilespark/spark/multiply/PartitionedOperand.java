@@ -23,7 +23,7 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  *
  * @param right true if the operand is B
  * @param axis axis along which the partitions differ
- * @param bands the blocks along it
+ * @param bands the bands of the axis, and their partitions
  * @param partitioning partitioning of its blocks, in terms of the operand's columns
  */
 record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioning partitioning) {
@@ -31,7 +31,8 @@ record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioni
   private static final int MOST_BANDS = 1 << 17;
 
   /**
-   * An operand that is already partitioned along one axis, with all blocks on the grid; else empty.
+   * An operand that is already partitioned along one axis, and whose blocks all begin at multiples
+   * of their extents; else empty.
    */
   static Optional<PartitionedOperand> of(
       SparkContext context, MultiplyBlocks product, boolean right) {
@@ -42,7 +43,7 @@ record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioni
     }
     long outerExtent = right ? spec.n() : spec.m();
     if (side.outer() >= outerExtent && side.inner() >= spec.k()) {
-      return Optional.empty(); // one block, in any partition
+      return Optional.empty(); // the operand is one block, in any partition
     }
     int operand = right ? 1 : 0;
     Optional<BlockPartitioning> found =
@@ -64,7 +65,7 @@ record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioni
     boolean alongOuter = Attributes.indexOf(used, outer) >= 0 && side.outer() < outerExtent;
     boolean alongInner = Attributes.indexOf(used, inner) >= 0 && side.inner() < spec.k();
     if (alongOuter == alongInner) {
-      return Optional.empty(); // all in one partition, or cells all over
+      return Optional.empty(); // not partitioned along exactly one axis
     }
     long length = alongOuter ? side.outer() : side.inner();
     long extent = alongOuter ? outerExtent : spec.k();
@@ -103,7 +104,7 @@ record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioni
             Optional.of(
                 attribute.exprId().equals(outer.exprId())
                     ? place
-                    : new Literal(0L, DataTypes.LongType))); // all begin there along K
+                    : new Literal(0L, DataTypes.LongType))); // all blocks begin at 0 along K
   }
 
   /** The partition of each band, by Spark's own expression. */

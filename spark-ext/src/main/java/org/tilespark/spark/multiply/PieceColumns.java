@@ -163,7 +163,7 @@ public final class PieceColumns {
     return key;
   }
 
-  /** How a task needs pieces sorted. */
+  /** The order in which a task needs pieces. */
   public static List<Attribute> pieceOrder(List<Attribute> pieces) {
     List<Attribute> order = new ArrayList<>(pieceKey(pieces));
     order.addAll(List.of(pieces.get(INNER), pieces.get(SIDE), pieces.get(ROW), pieces.get(COL)));
@@ -191,7 +191,7 @@ public final class PieceColumns {
    *
    * @param types types of the columns before the grouping ones; the element type for the array
    * @param groupOrdinals ordinals of the grouping columns in the row it is applied to
-   * @param groupTypes their types
+   * @param groupTypes types of the grouping columns
    */
   static UnsafeProjection heads(
       List<DataType> types, List<Integer> groupOrdinals, List<DataType> groupTypes) {
@@ -208,7 +208,7 @@ public final class PieceColumns {
     return RowProjections.of(columns);
   }
 
-  /** Columns, then new ones for the grouping columns. */
+  /** The given columns, then the grouping columns with fresh ids. */
   static List<Attribute> withGroups(List<Attribute> groups, Attribute... columns) {
     return Stream.concat(
             Stream.of(columns),

@@ -18,7 +18,7 @@ final class ReduceTask extends CuboidTask implements AutoCloseable {
   private final VectorSide sideA;
   private final VectorSide sideB;
   private final TileProducts products;
-  private final TileProducts productsOfA; // with itself: tiles on the diagonal of a gram
+  private final TileProducts productsOfA; // A with itself: tiles on the diagonal of a gram
   private Iterator<InternalRow> results = Collections.emptyIterator();
 
   /** The reductions of one partition. Closing it frees the vectors. */
@@ -41,11 +41,12 @@ final class ReduceTask extends CuboidTask implements AutoCloseable {
     int[] place = cuboids.place(cuboid);
     Tile tile = cuboids.tile(place[0], place[1]);
     if (tile.rows() == 0 || tile.cols() == 0) {
-      return; // and no pieces are sent here
+      return; // no pieces are sent to an empty tile
     }
     requireInPlace();
     int key = cuboids.key(cuboid);
-    boolean diagonal = cuboids.gram() && place[0] == place[1]; // its pieces come once
+    // The pieces of both sides are the same, and come once
+    boolean diagonal = cuboids.gram() && place[0] == place[1];
     sideA.begin(tile.row(), tile.rows());
     if (!diagonal) {
       sideB.begin(tile.col(), tile.cols());

@@ -27,15 +27,15 @@ final class ReducedRows implements Iterator<InternalRow> {
   private final boolean isOfAll; // a row is done when it has met all vectors of the other side
   private final NeighbourRows output;
 
-  private SelectedColumns selected; // in the last tile
+  private SelectedColumns selected; // columns selected in the last tile
   private long firstRow;
   private int rows; // of the tile
   private long firstCol;
   private int cols;
-  private int row; // the next one to take
-  private Neighbours found = Neighbours.NONE; // of the row taken last
-  private int next; // of those, the next one to hand out
-  private boolean isToMirror; // the row handed out last
+  private int row; // the next row of the tile to take
+  private Neighbours found = Neighbours.NONE; // neighbours of the row taken last
+  private int next; // the next one of those neighbours to hand out
+  private boolean isToMirror; // true if the row handed out last is to be mirrored
 
   /**
    * The reduction of a part of the product; borrows its arguments.
@@ -59,7 +59,7 @@ final class ReducedRows implements Iterator<InternalRow> {
     this.isHalf = spec.gram();
     this.isOfAll = reduction instanceof Reduction.Nearest;
     this.output = output;
-    this.firstCol = whole.cols(); // as after the last tile of some queries
+    this.firstCol = whole.cols(); // as if the last tile of some queries was done
   }
 
   @Override
@@ -74,7 +74,7 @@ final class ReducedRows implements Iterator<InternalRow> {
       found = search.take(row++);
       next = 0;
       while (isHalf && next < found.count() && found.place(next) < query()) {
-        next++; // it comes the other way round
+        next++; // this pair is given mirrored, by the other vector's row
       }
     }
     return true;
@@ -100,7 +100,7 @@ final class ReducedRows implements Iterator<InternalRow> {
     return output.row();
   }
 
-  /** Computes until rows can be taken; false at the end. */
+  /** Computes tiles until rows can be taken; false at the end. */
   private boolean nextTile() {
     if (isOfAll || firstCol + cols == whole.cols()) {
       if (firstRow + rows == whole.rows()) {

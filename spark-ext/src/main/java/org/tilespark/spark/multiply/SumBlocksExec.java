@@ -24,9 +24,9 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
   /**
    * The sum of sorted partial blocks.
    *
-   * @param strategy how the products were spread
+   * @param strategy strategy by which the products were distributed over tasks
    * @param partials columns of the child, see {@link PieceColumns}
-   * @param produced blocks of C
+   * @param produced columns of the output: blocks of C
    */
   public SumBlocksExec(
       MultiplySpec spec,

@@ -44,8 +44,8 @@ final class TileBlocks implements Iterator<InternalRow> {
    *
    * @param groups grouping columns of the matrices, one or more; borrowed until the last block was
    *     given
-   * @param from start of the summed range of K; written if blocks are partial
-   * @param extent extent of the sum along K
+   * @param from start of the summed range of K; an output column if blocks are partial
+   * @param extent extent of the summed range of K
    */
   record Tiles(Tile tile, List<UnsafeRow> groups, long from, long extent) {}
 
@@ -65,20 +65,20 @@ final class TileBlocks implements Iterator<InternalRow> {
   private final UnsafeProjection heads;
   private final ArrayRowWriter writer;
   private final PendingRowMemory memory;
-  private final ArrayRowWriter pendingWriter; // in that memory
-  private final Deque<PendingRow> fetched = new ArrayDeque<>(); // not handed out
-  private PendingRow current; // of the fetched ones; null if there is none
+  private final ArrayRowWriter pendingWriter; // writes rows in that memory
+  private final Deque<PendingRow> fetched = new ArrayDeque<>(); // rows that are not handed out yet
+  private PendingRow current; // the fetched row handed out last; null if there is none
   private final int bytes; // of an element
 
-  private HostMemory all; // (matrices, rows, cols); null if they are fetched from:
+  private HostMemory all; // (matrices, rows, cols); null if blocks are fetched from:
   private FinishedTile finished;
   private Tiles tiles;
-  private int number; // of the tile among them
-  private boolean isDone; // with all tiles
+  private int number; // number of the current tile among tiles
+  private boolean isDone; // true after the last tile
   private Tile tile;
-  private boolean turned; // values are those of the transposed tile
-  private boolean mirrored; // the transposed tile comes after each
-  private boolean mirrorLater; // after this one
+  private boolean turned; // true if the current tile is the transpose of its values
+  private boolean mirrored; // true if each tile's transpose follows it
+  private boolean mirrorLater; // true if the current tile's transpose is still to come
   private UnsafeRow head;
   private long nextRow;
   private long nextCol;
@@ -136,9 +136,9 @@ final class TileBlocks implements Iterator<InternalRow> {
   /**
    * Starts with tiles in memory; earlier tiles must be done.
    *
-   * @param newValues rows x cols of each, row-major, consecutive; borrowed until their last block
-   *     was given
-   * @param mirror true if the transposed tile follows
+   * @param newValues elements of all tiles, one tile after the other, each row-major; borrowed
+   *     until their last block was given
+   * @param mirror true if each tile's transpose follows it
    */
   void begin(HostMemory newValues, Tiles newTiles, boolean mirror) {
     if (newTiles.tile().rows() == 0 || newTiles.tile().cols() == 0) {
@@ -258,7 +258,7 @@ final class TileBlocks implements Iterator<InternalRow> {
     return values;
   }
 
-  /** First byte of an element among those of all tiles. */
+  /** First byte of an element of the current tile in the memory of all tiles. */
   private long start(long row, long col) {
     long before = number * tile.rows() * tile.cols();
     return (before + (row - tile.row()) * tile.cols() + (col - tile.col())) * bytes;
@@ -266,7 +266,7 @@ final class TileBlocks implements Iterator<InternalRow> {
 
   private void copy(long row, long height, long col, long width, HostMemory to) {
     if (turned) {
-      // The tile's values have our columns as their rows.
+      // The memory has the transpose of the current tile: its rows are the tile's columns.
       long before = number * tile.rows() * tile.cols();
       long start = (before + (col - tile.col()) * tile.rows() + (row - tile.row())) * bytes;
       TransposeProblem problem =

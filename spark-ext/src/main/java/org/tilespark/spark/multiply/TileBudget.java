@@ -23,7 +23,7 @@ final class TileBudget {
    * @param batchBytes bytes of a batch; a tile has at least as many even if fewer tasks fit then,
    *     since for smaller tiles transfers dominate
    * @param deviceBytes bytes of a device that all tasks together may hold; 0 if unknown
-   * @param tasks tasks that may use it at the same time
+   * @param tasks number of tasks that may use the device at the same time
    */
   static long bytes(long configured, long batchBytes, long deviceBytes, int tasks) {
     if (deviceBytes == 0) {

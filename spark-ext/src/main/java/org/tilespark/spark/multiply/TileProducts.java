@@ -27,8 +27,8 @@ record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) 
   /**
    * The resources with which a task reduces products, all borrowed.
    *
-   * @param sides sides of tiles
-   * @param allocator for the vectors
+   * @param sides most rows and columns of a tile
+   * @param allocator allocator of the vectors
    */
   record Means(
       PanelMultiplier multiplier,
@@ -36,7 +36,7 @@ record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) 
       BufferAllocator allocator,
       PanelTask.Listener listener) {}
 
-  /** The sides of tiles. */
+  /** The most rows and columns of a tile. */
   TileSides sides() {
     return means.sides;
   }
@@ -45,7 +45,8 @@ record TileProducts(MultiplySpec spec, VectorSide a, VectorSide b, Means means) 
    * Computes a tile, and returns the columns that a search selects in it; valid until the next
    * tile. The search must have begun with these rows.
    *
-   * @param firstRow index among the vectors of A; likewise {@code firstCol} among those of B
+   * @param firstRow index of the tile's first row among the vectors of A; {@code firstCol}
+   *     likewise, of its first column among those of B
    */
   SelectedColumns select(TileSearch search, long firstRow, int rows, long firstCol, int cols) {
     multiply(firstRow, rows, firstCol, cols);

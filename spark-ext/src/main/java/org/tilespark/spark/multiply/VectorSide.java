@@ -15,8 +15,8 @@ final class VectorSide implements AutoCloseable {
   private final boolean right;
   private final PanelSide panel;
   private final GrowingBuffer buffer;
-  private HostMemory memory; // null before the first vectors
-  private VectorSquares squares; // likewise
+  private HostMemory memory; // elements of the vectors; null before the first
+  private VectorSquares squares; // squares of the vectors; null before the first
 
   /** No vectors yet; borrows the allocator. */
   VectorSide(MultiplySpec spec, Cuboids cuboids, boolean right, BufferAllocator allocator) {
@@ -77,7 +77,7 @@ final class VectorSide implements AutoCloseable {
     return panel.lead(count, spec.k());
   }
 
-  /** Bytes of it. */
+  /** Bytes of a panel of {@code count} vectors. */
   long bytes(long count) {
     return panel.bytes(count, spec.k());
   }

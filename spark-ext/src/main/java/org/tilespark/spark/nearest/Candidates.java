@@ -59,7 +59,7 @@ final class Candidates {
     if (size == NO_ROW) {
       return null;
     }
-    byte[] bytes = new byte[size]; // a row's own addresses may be addresses of words
+    byte[] bytes = new byte[size]; // a copy, so that the row begins at a word
     from.get(bytes);
     UnsafeRow row = new UnsafeRow(fields);
     row.pointTo(bytes, size);
@@ -94,12 +94,15 @@ final class Candidates {
     }
   }
 
-  /** Merges partial matches, which are sorted by number. */
+  /**
+   * Merges the partial matches of each left row; they arrive sorted by the number of their left
+   * row.
+   */
   static final class Merged implements Iterator<Match> {
     private final MatchedRows.Form form;
     private final int k;
     private final Iterator<Tuple2<Object, byte[]>> parts;
-    private Match part; // the next one; null at the end
+    private Match part; // the next partial match; null at the end
 
     Merged(MatchedRows.Form form, int k, Iterator<Tuple2<Object, byte[]>> parts) {
       this.form = form;

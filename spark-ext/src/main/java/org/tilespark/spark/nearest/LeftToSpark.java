@@ -8,7 +8,7 @@ import org.tilespark.spark.catalyst.SameRows;
 public final class LeftToSpark extends SameRows {
   private final String reason;
 
-  /** The node over a join, or over Spark's replacement of it. */
+  /** The node over a join that Spark plans, or over Spark's replacement of the join. */
   public LeftToSpark(String reason, LogicalPlan child) {
     super(child);
     this.reason = reason;

@@ -4,13 +4,13 @@ import java.util.List;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.SameRowsExec;
 
-/** The rows of its child; EXPLAIN shows why Spark plans it. */
+/** Passes on its child's rows; EXPLAIN shows why Spark plans the join. */
 public final class LeftToSparkExec extends SameRowsExec {
   private static final long serialVersionUID = 1;
 
   private final String reason;
 
-  /** The node over what Spark made of a join. */
+  /** The node over Spark's physical plan of a join. */
   public LeftToSparkExec(String reason, SparkPlan child) {
     super(child);
     this.reason = reason;

@@ -6,14 +6,14 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * A row of the left side with the best matching rows of the right side, the best first.
  *
  * @param number number of the row of the left side
- * @param left that row; null if another part of the work has it
+ * @param left the row of the left side; null if another part of the work has it
  * @param winners the best rows of the right side
  */
 record Match(long number, UnsafeRow left, Winners winners) {
   /**
    * Rows of the right side, the best first.
    *
-   * @param grades grades that order them, the greatest first
+   * @param grades grades of the rows, which order them; the greatest first
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Winners(double[] grades, UnsafeRow[] rows) {
@@ -36,12 +36,12 @@ record Match(long number, UnsafeRow left, Winners winners) {
       return new Winners(grades, rows);
     }
 
-    /** Rows. */
+    /** Count of rows. */
     int count() {
       return rows.length;
     }
 
-    /** The best of both, at most {@code k}. */
+    /** The best of these rows and {@code other}'s, at most {@code k}. */
     Winners and(Winners other, int k) {
       if (count() == 0 || other.count() == 0) {
         return count() == 0 ? other : this;

@@ -30,11 +30,11 @@ final class MatchedRows implements Iterator<InternalRow> {
    * The form of the rows.
    *
    * @param types types of all columns
-   * @param left how many of them are of the left side
+   * @param left number of columns of the left side
    * @param outer true if matches without winners give a row, with nulls for the right side
    */
   record Form(List<DataType> types, int left, boolean outer) implements Serializable {
-    /** Columns of the right side. */
+    /** Count of columns of the right side. */
     int right() {
       return types.size() - left;
     }

@@ -19,10 +19,10 @@ final class Matches implements Iterator<Match> {
   private final Groups groups;
   private final boolean givesLeft;
   private Winners[] kept; // by row of the left part; null before the first strips were searched
-  private NearestSearch search; // of the last strips; null if there are none
-  private int unmatched; // rows without vectors that were given
-  private int next; // row with a vector
-  private int searched; // those before it have been searched for
+  private NearestSearch search; // search of the last strips; null if there are none
+  private int unmatched; // number of rows without vectors that were given
+  private int next; // index of the next row with a vector
+  private int searched; // number of rows with vectors that have been searched for
 
   /**
    * The rows that a task holds, empty at first; closed by its owner.

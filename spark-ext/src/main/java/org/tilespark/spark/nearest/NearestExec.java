@@ -47,7 +47,7 @@ public final class NearestExec extends PhysicalBlockNode {
 
   static final String ROWS = "numOutputRows";
 
-  private static final int VECTOR_BYTES = 512; // of one, where nobody knows its length
+  private static final int VECTOR_BYTES = 512; // of one vector, if its length is unknown
 
   /** Limit of estimates, so that sums do not overflow. */
   private static final BigInteger MOST_BYTES = BigInteger.valueOf(Long.MAX_VALUE >> 8);
@@ -63,8 +63,9 @@ public final class NearestExec extends PhysicalBlockNode {
    * Facts of both sides before they are read.
    *
    * @param columns number of output columns of the left side
-   * @param partitions partitions of a shuffle of either side, and of winners
-   * @param leftBytes bytes of the left side, an estimate; likewise of the right one
+   * @param partitions number of partitions of a shuffle of either side, and of winners
+   * @param leftBytes estimated bytes of the left side; {@code rightBytes} likewise, of the right
+   *     side
    * @param sent side that every task has
    */
   public record Sides(int columns, int partitions, long leftBytes, long rightBytes, SentSide sent)
@@ -95,7 +96,7 @@ public final class NearestExec extends PhysicalBlockNode {
    * The plan of a join.
    *
    * @param cores cores of the cluster
-   * @param planLater plans its sides
+   * @param planLater plans the join's sides
    */
   public static SparkPlan of(
       NearestRows join,

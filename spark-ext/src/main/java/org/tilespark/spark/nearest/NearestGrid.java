@@ -12,7 +12,7 @@ import java.util.stream.LongStream;
  * may read. Immutable.
  *
  * @param left partitions of each part of the left side
- * @param right likewise of the right side
+ * @param right partitions of each part of the right side
  */
 record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implements Serializable {
   /** Most bytes of the left side that a task should hold. */
@@ -25,7 +25,7 @@ record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implemen
    * The cheapest grid with a task for each core, by the bytes that tasks read.
    *
    * @param left bytes of each partition of the left side
-   * @param right likewise of the right side
+   * @param right bytes of each partition of the right side
    * @param cores cores of the cluster
    * @param mergeFactor bytes of winners for each byte of the left side
    */
@@ -87,7 +87,7 @@ record NearestGrid(List<List<Integer>> left, List<List<Integer>> right) implemen
     return left.size() * right.size();
   }
 
-  /** Partitions that each task reads, task by task. */
+  /** Numbers of the partitions of one side that each task reads, task by task. */
   List<List<Integer>> ofTasks(boolean ofRight) {
     return IntStream.range(0, tasks())
         .mapToObj(task -> ofRight ? right.get(task % right.size()) : left.get(task / right.size()))

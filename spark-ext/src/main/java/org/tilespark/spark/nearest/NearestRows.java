@@ -51,7 +51,7 @@ public final class NearestRows extends LogicalBlockNode {
     return spec;
   }
 
-  /** The left side, or the right one. */
+  /** The plan of the left side, or of the right one. */
   LogicalPlan side(boolean ofRight) {
     return ofRight ? right : left;
   }
@@ -61,7 +61,7 @@ public final class NearestRows extends LogicalBlockNode {
     return vectors.apply(ofRight ? 1 : 0);
   }
 
-  /** The columns of a side that are given. */
+  /** The columns of a side that are in the output. */
   List<Attribute> kept(boolean ofRight) {
     List<Attribute> unread = ScalaInterop.list(dropped);
     return ScalaInterop.<Attribute>list(side(ofRight).output()).stream()

@@ -28,7 +28,7 @@ final class NearestSearch {
   private int firstRow;
   private int rows;
 
-  private int count; // of what was found
+  private int count; // number of vectors that were found
   private double[] grades = new double[0];
   private int[] indices = new int[0];
 
@@ -52,7 +52,7 @@ final class NearestSearch {
     rows = Math.min(sides.rows(), left.count() - first);
     search.rows(first, rows);
     if (queries.extent() == 0) {
-      return rows; // nothing to multiply
+      return rows; // vectors have no elements
     }
     for (int col = 0; col < right.count(); col += sides.cols()) {
       task.killTaskIfInterrupted();
@@ -94,7 +94,7 @@ final class NearestSearch {
     }
   }
 
-  /** Vectors without elements all have the same score, or none. */
+  /** Takes results for vectors without elements, which all have the same score, or none. */
   private void takeZeros() {
     int most = spec.metric() == Metric.COSINE ? 0 : Math.min(spec.k(), right.count());
     room(most);
@@ -136,17 +136,17 @@ final class NearestSearch {
     return Math.max(-Double.MAX_VALUE, Math.min(key, Double.MAX_VALUE));
   }
 
-  /** How many were found. */
+  /** Count of vectors that were found. */
   int count() {
     return count;
   }
 
-  /** Grades of those that were found, the best first. */
+  /** Grade of one of the found vectors; the best one is first. */
   double grade(int index) {
     return grades[index];
   }
 
-  /** The index in the group on the right. */
+  /** Index of one of the found vectors in the group on the right. */
   int index(int index) {
     return indices[index];
   }

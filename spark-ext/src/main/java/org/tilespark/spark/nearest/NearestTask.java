@@ -37,7 +37,7 @@ record NearestTask(
   /**
    * The matches of two parts.
    *
-   * @param givesLeft true if they have the rows of the left side
+   * @param givesLeft true if the matches have the rows of the left side
    */
   Iterator<Match> matches(
       Iterator<InternalRow> left, Iterator<InternalRow> right, boolean givesLeft) {

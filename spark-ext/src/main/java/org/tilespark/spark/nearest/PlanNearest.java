@@ -76,7 +76,7 @@ public final class PlanNearest extends Rule<LogicalPlan> {
         join.right());
   }
 
-  /** The reason why Spark plans a join; empty if we do. */
+  /** The reason why a join is left to Spark; empty if tilespark plans it. */
   private static Optional<String> whyNot(
       NearestJoins.Join join, Optional<NearestJoins.Score> score) {
     if (join.type() != Inner$.MODULE$ && join.type() != LeftOuter$.MODULE$) {

@@ -28,14 +28,14 @@ final class ScoreTiles {
   /**
    * Tiles of a borrowed multiplier.
    *
-   * @param large true if it computes large tiles faster
+   * @param large true if the multiplier computes large tiles faster
    */
   ScoreTiles(PanelMultiplier multiplier, boolean large) {
     this.multiplier = multiplier;
     this.large = large;
   }
 
-  /** The sides of tiles of vectors that are reduced. */
+  /** The most rows and columns of the tiles that a reduction of these vectors takes. */
   TileSides sides(Reduction reduction, Vectors vectors) {
     return TileSides.of(reduction, vectors.extent(), vectors.type().bytes(), large);
   }
@@ -43,8 +43,8 @@ final class ScoreTiles {
   /**
    * Begins a tile of inner products of some vectors, which must not be empty.
    *
-   * @param firstRow index of the first of {@code rows} vectors of {@code a}; likewise {@code
-   *     firstCol} of {@code b}
+   * @param firstRow index of the first of {@code rows} vectors of {@code a}; {@code firstCol}
+   *     likewise, of {@code cols} vectors of {@code b}
    */
   void multiply(Vectors a, long firstRow, int rows, Vectors b, long firstCol, int cols) {
     long length = a.extent();

@@ -13,16 +13,16 @@ public enum SentSide {
   /** The right side; each task has all winners of its left rows. */
   RIGHT;
 
-  private static final int ELEMENTS = 128; // of a vector, where nobody knows its length
+  private static final int ELEMENTS = 128; // of a vector, if its length is unknown
   private static final double NANOS_PER_PRODUCT = 0.02; // two operations at 100 GFLOP/s
-  private static final double EXCHANGE_NANOS = 30e6; // what a stage more costs
+  private static final double EXCHANGE_NANOS = 30e6; // additional time of one more stage
   private static final double EXCHANGE_NANOS_PER_BYTE = 2;
 
   /**
    * The side that is sent.
    *
-   * @param left bytes of the left side, an estimate
-   * @param right likewise of the right side
+   * @param left estimated bytes of the left side
+   * @param right estimated bytes of the right side
    * @param most most bytes of a side that is sent
    */
   static SentSide of(long left, long right, long most) {

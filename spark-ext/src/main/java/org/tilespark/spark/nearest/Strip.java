@@ -70,7 +70,7 @@ final class Strip {
     return length;
   }
 
-  /** Rows. */
+  /** Count of rows. */
   int count() {
     return count;
   }
@@ -106,7 +106,7 @@ final class Strip {
         : Arrays.copyOf(bytes, Math.max(needed, (int) Math.min(2L * needed, FULL_BYTES)));
   }
 
-  /** Writes the strip, which has no rows then. */
+  /** Writes the strip as a row, and empties it. */
   UnsafeRow write(int key, long first) {
     UnsafeRowWriter writer =
         new UnsafeRowWriter(COLUMNS, Math.addExact(vectorBytes, Math.addExact(rowBytes, 16)));
@@ -135,7 +135,7 @@ final class Strip {
           strip.getBinary(ROWS));
     }
 
-    /** Bytes that it holds. */
+    /** Bytes of the vectors and rows. */
     long bytes() {
       return (long) vectors.length + rows.length;
     }

@@ -24,11 +24,11 @@ final class StripTask
     implements Serializable {
   private static final long serialVersionUID = 1;
 
-  /** Rows of one partition have numbers below 2 to this. */
+  /** Rows of one partition have numbers below 2^ROW_BITS. */
   private static final int ROW_BITS = 40;
 
   private final StripSpec spec;
-  private final int vector; // ordinal
+  private final int vector; // ordinal of the vectors in the rows
   private final Seq<BoundReference> kept;
   private final int[] keys;
 
@@ -56,12 +56,13 @@ final class StripTask
     private final UnsafeProjection projection =
         UnsafeProjection.create(ScalaInterop.seq(ScalaInterop.list(kept)));
     private final Strip unmatched = new Strip(Strip.UNMATCHED);
-    private final TreeSet<Integer> untold = new TreeSet<>(); // lengths of no strip so far
+    // Lengths of vectors with nulls, whose rows are not in strips of vectors
+    private final TreeSet<Integer> untold = new TreeSet<>();
     private final TreeSet<Integer> told = new TreeSet<>();
     private final ArrayDeque<InternalRow> ready = new ArrayDeque<>();
     private Strip matched = new Strip(0);
     private long strips;
-    private long numbered; // rows
+    private long numbered; // number of rows numbered so far
 
     private Strips(int partition, Iterator<InternalRow> rows) {
       this.partition = partition;

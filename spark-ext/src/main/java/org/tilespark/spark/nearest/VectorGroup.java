@@ -23,28 +23,28 @@ final class VectorGroup implements AutoCloseable {
   private final List<Strip.Read> strips = new ArrayList<>();
   private final Set<Integer> lengths = new TreeSet<>();
   private boolean isIndexed;
-  private Strip.Read[] stripOf = {}; // by row
-  private int[] start = {}; // of a row's bytes in those of its strip
+  private Strip.Read[] stripOf = {}; // strip of each row
+  private int[] start = {}; // index of each row's bytes in those of its strip
   private int[] size = {};
-  private int[] place = {}; // of a row in its strip
-  private int count; // rows with vectors
+  private int[] place = {}; // place of each row in its strip
+  private int count; // number of rows with vectors
   private long bytes;
-  private Vectors vectors; // null until they are together
-  private VectorSquares squares; // of those
-  private List<Integer> unbounded = List.of(); // vectors that have infinite elements, or NaN
+  private Vectors vectors; // all vectors in one memory; null until needed
+  private VectorSquares squares; // squares of the vectors
+  private List<Integer> unbounded = List.of(); // indices of vectors with infinite elements or NaN
 
   /**
    * A group without rows.
    *
    * @param fields number of fields of a row
-   * @param allocator borrowed
+   * @param allocator allocator of the vectors' memory; borrowed
    */
   VectorGroup(int fields, BufferAllocator allocator) {
     this.fields = fields;
     this.buffer = new GrowingBuffer(allocator);
   }
 
-  /** Takes a strip of rows with vectors. */
+  /** Adds the rows and vectors of a strip. */
   void add(Strip.Read strip) {
     strips.add(strip);
     lengths.add(strip.length());
@@ -71,7 +71,7 @@ final class VectorGroup implements AutoCloseable {
     return lengths;
   }
 
-  /** Rows. */
+  /** Count of rows. */
   int count() {
     return count;
   }
@@ -105,12 +105,12 @@ final class VectorGroup implements AutoCloseable {
     return vectors;
   }
 
-  /** The sums of their squares, after {@link #vectors}. */
+  /** The sums of squares of the vectors; call {@link #vectors} first. */
   VectorSquares squares() {
     return squares;
   }
 
-  /** The vectors with elements that are infinite or NaN. */
+  /** The indices of the vectors with elements that are infinite or NaN. */
   List<Integer> unbounded() {
     return unbounded;
   }

@@ -1,7 +1,8 @@
 package org.tilespark.spark.numpy;
 
 /**
- * IEEE 754 half precision to and from single precision, as bits. (The JDK has these from 20 on.)
+ * Conversions between IEEE 754 half precision and single precision, as bits. (The JDK has these
+ * from 20 on.)
  */
 public final class HalfFloat {
   private HalfFloat() {}
@@ -36,16 +37,16 @@ public final class HalfFloat {
       int payload = magnitude >> 13 & 0x3ff;
       return (short) (sign | 0x7c00 | (payload == 0 ? 0x200 : payload));
     }
-    if (magnitude >= 0x477ff000) { // rounds to 65536 or more
+    if (magnitude >= 0x477ff000) { // a number that rounds to 65536 or more
       return (short) (sign | 0x7c00);
     }
     if (magnitude >= 0x38800000) { // normal halves, from 2^-14 on
       int rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
       return (short) (sign | (rounded - 0x38000000) >> 13);
     }
-    int shift = 126 - (magnitude >> 23); // of the 24-bit significand, to units of 2^-24
+    int shift = 126 - (magnitude >> 23); // shift of the 24-bit significand to units of 2^-24
     if (shift > 24) {
-      return (short) sign; // below half of the smallest subnormal
+      return (short) sign; // less than half of the smallest subnormal number
     }
     int significand = (magnitude & 0x7fffff) | 0x800000;
     int half = 1 << (shift - 1);

@@ -49,7 +49,7 @@ public final class NpyDecoder {
   /**
    * Decodes one part of some elements.
    *
-   * @param from the type of the elements; numbers are in the machine's byte order
+   * @param from type of the elements; numbers are in the machine's byte order
    * @param to the column's type: {@code from.columnType()}, FLOAT32 or FLOAT64
    * @param elements memory of a whole number of elements
    * @param part 0 for values, 1 for the imaginary parts of complex types

@@ -237,7 +237,7 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
             NpyType.ofColumn(from, to.isComplex()).numpyName());
   }
 
-  /** Smallest value of an integer type. */
+  /** The smallest value of an integer type. */
   static long min(NpyType type) {
     return switch (type) {
       case INT8 -> Byte.MIN_VALUE;
@@ -250,7 +250,7 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
     };
   }
 
-  /** Largest value of an integer type. */
+  /** The largest value of an integer type. */
   static long max(NpyType type) {
     return switch (type) {
       case INT8 -> Byte.MAX_VALUE;

@@ -61,7 +61,7 @@ public enum NpyType {
     return numpyName;
   }
 
-  /** Width of one number in the file, in bytes: for complex types, of one part. */
+  /** Width of one number in the file, in bytes; a complex element has two numbers. */
   public int partBytes() {
     return partBytes;
   }

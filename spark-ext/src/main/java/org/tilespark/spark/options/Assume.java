@@ -5,9 +5,9 @@ import org.tilespark.spark.error.Require;
 
 /** An assumption about the matrix of linear equations, which decides how it is factorised. */
 public enum Assume {
-  /** Nothing: LU with partial pivoting. */
+  /** No assumption: LU with partial pivoting. */
   GENERAL,
-  /** Symmetric and positive definite: Cholesky, of the lower triangle alone. */
+  /** The matrix is symmetric and positive definite: Cholesky, of the lower triangle alone. */
   POSITIVE_DEFINITE;
 
   /**

@@ -94,7 +94,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
 
   /** Trends that are removed before a transform. */
   public enum Detrend {
-    /** Nothing. */
+    /** No trend. */
     NONE,
     /** The mean of each volume. */
     MEAN,
@@ -102,13 +102,13 @@ public final class FftOptions extends TextOptions<FftOptions> {
     LINEAR
   }
 
-  /** How the work is spread over tasks. */
+  /** The ways in which the work is spread over tasks. */
   public enum Decomposition {
-    /** The cheapest order. */
+    /** The planner's choice, the cheapest order. */
     AUTO,
     /** One task for each volume. */
     TASK,
-    /** Two axes at once, one exchange, the third. */
+    /** Two axes at once, an exchange, then the third axis. */
     SLABS,
     /** One axis after the other, with an exchange between two axes. */
     PENCILS
@@ -214,7 +214,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return set("shift", Require.given(word, "FftOptions.withShift", "word"));
   }
 
-  /** How the work is spread. */
+  /** The way in which the work is spread over tasks. */
   public Decomposition decomposition() {
     return Decomposition.valueOf(text("decomposition").toUpperCase(Locale.ROOT));
   }
@@ -239,7 +239,7 @@ public final class FftOptions extends TextOptions<FftOptions> {
     return Detrend.valueOf(text("detrend").toUpperCase(Locale.ROOT));
   }
 
-  /** These options with something else taken off first. */
+  /** These options with another trend to remove first. */
   public FftOptions withDetrend(String word) {
     return set("detrend", Require.given(word, "FftOptions.withDetrend", "word"));
   }

@@ -12,7 +12,7 @@ public enum Metric {
    * vector is zero.
    */
   COSINE,
-  /** The norm of their difference; smaller is nearer. */
+  /** The norm of the difference of two vectors; smaller is nearer. */
   EUCLIDEAN;
 
   /**

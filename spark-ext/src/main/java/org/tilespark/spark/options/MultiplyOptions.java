@@ -185,7 +185,7 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
     return set("conjugateB", Boolean.toString(conjugated));
   }
 
-  /** How exactly, in the words of the class comment. */
+  /** The option's text: how exactly to compute, in the words of the class comment. */
   public String precision() {
     return text("precision");
   }

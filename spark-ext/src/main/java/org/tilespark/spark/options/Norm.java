@@ -4,11 +4,11 @@ import java.util.Locale;
 
 /** The transform, forward or inverse, that divides by the count of elements. */
 public enum Norm {
-  /** The inverse. */
+  /** The inverse transform. */
   BACKWARD,
-  /** Both transforms, by the square root. */
+  /** Both transforms, each by the square root of the count. */
   ORTHO,
-  /** The forward one. */
+  /** The forward transform. */
   FORWARD;
 
   /** The factor of a transform of {@code elements} elements. */

@@ -14,7 +14,7 @@ import java.util.Optional;
  */
 public record Parameter<T>(
     String name, Type<T> type, Optional<T> fallback, String otherwise, String doc) {
-  /** The default of what the column metadata says. */
+  /** Text for the docs of a default that the column metadata states. */
   public static final String STATED = "as the column metadata states it";
 
   /** The treatment of missing blocks. */
@@ -74,7 +74,7 @@ public record Parameter<T>(
     return new Parameter<>(name, type, Optional.empty(), instead, doc);
   }
 
-  /** This parameter with another default, and its text for the docs. */
+  /** This parameter with another default, and another text of it for the docs. */
   public Parameter<T> of(T fallback, String otherDoc) {
     return optional(name, type, fallback, otherDoc);
   }
@@ -88,7 +88,7 @@ public record Parameter<T>(
    * The value of an argument.
    *
    * @param what the parameter, for messages: {@code "matrix_reblock: rows"}
-   * @param argument empty if the argument is no constant
+   * @param argument the argument; empty if it is no constant
    * @param shown the argument as the user wrote it
    * @throws IllegalArgumentException if this parameter does not accept it
    */

@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.tilespark.spark.error.Require;
 
 /**
- * Options of making a matrix from rows with one vector each; immutable. Every option has a name and
- * a text, the same in Java, in a map and in SQL.
+ * Options of a matrix made from rows with one vector each; immutable. Every option has a name and a
+ * text, the same in Java, in a map and in SQL.
  */
 public final class RowOptions extends TextOptions<RowOptions> {
   static final List<Parameter<?>> OPTIONS =

@@ -4,13 +4,13 @@ import java.util.Locale;
 
 /** The sides of a transform whose origin is in the middle rather than at the first element. */
 public enum Shift {
-  /** Nothing. */
+  /** Neither side. */
   NONE,
   /** The spectrum. */
   SPECTRUM,
   /** The volume. */
   VOLUME,
-  /** Both sides. */
+  /** Both the spectrum and the volume. */
   BOTH;
 
   /** True if the spectrum's origin is in the middle. */

@@ -10,7 +10,7 @@ import org.tilespark.spark.error.Require;
 /**
  * Options as texts by name; absent options have their defaults. Immutable.
  *
- * @param <O> the options themselves
+ * @param <O> class of the options
  */
 public abstract class TextOptions<O extends TextOptions<O>> implements Serializable {
   private final Map<String, String> texts; // in the order in which they were first set
@@ -30,7 +30,7 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
     return all;
   }
 
-  /** All options that there are. */
+  /** The parameters of all options of the class. */
   abstract List<Parameter<?>> declared();
 
   /** Makes the options from these texts, which are in their normal form. */
@@ -62,7 +62,7 @@ public abstract class TextOptions<O extends TextOptions<O>> implements Serializa
     return declared().stream().filter(each -> each.name().equals(name)).findFirst().orElseThrow();
   }
 
-  /** A copy of what was set. */
+  /** A copy of the texts that were set, by option name. */
   final Map<String, String> texts() {
     return new LinkedHashMap<>(texts);
   }

@@ -13,13 +13,13 @@ import java.util.stream.Collectors;
  * The type of a parameter. An argument is a table, or a constant that SQL evaluated or that Java
  * passed.
  *
- * @param <T> the values from which plans are made
+ * @param <T> type of the values from which plans are made
  * @param sql the SQL types in words
- * @param expected requirement on an argument, for messages
+ * @param expected requirement on an argument, in words, for messages
  * @param takesArrays true if a list of constants is accepted too
  */
 public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T> reader) {
-  /** Makes values of arguments. */
+  /** Converts arguments to values. */
   public interface Reader<T> {
     /**
      * The value of an argument; empty if it has another type.
@@ -30,12 +30,12 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
     Optional<T> read(String what, Object argument);
   }
 
-  /** Makes values of texts. */
+  /** Converts texts to values. */
   public interface Parser<T> {
     /**
      * The value of a text.
      *
-     * @param what as for {@link Reader#read}
+     * @param what the parameter, for messages: {@code "matrix_reblock: rows"}
      * @throws IllegalArgumentException if the text is not valid
      */
     T parse(String what, String text);
@@ -127,7 +127,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
     return of("STRING", "a constant text", false, parser);
   }
 
-  /** One of some words, in any case. */
+  /** The type of a parameter that accepts one of some words, in any case. */
   public static Type<String> word(Object... words) {
     return text(words(words));
   }
@@ -149,7 +149,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
     return of("STRING or ARRAY", "a constant list, as '4,6' or array(4, 6)", true, parser);
   }
 
-  /** One word for all axes, or a list with one for each axis. */
+  /** The type of a list with one word for each axis; a single word applies to all axes. */
   static Type<String> perAxis(Parser<String> word) {
     return list(
         (what, text) ->

@@ -27,7 +27,9 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
         operator);
   }
 
-  /** Checks type, further columns, stated extents and the transforms that made them. */
+  /**
+   * Checks that both have the same type, further columns and stated extents, and that spectra fit.
+   */
   void require() {
     first.requireNumbers();
     second.requireNumbers();
@@ -39,7 +41,7 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
     requireSpectraThatFit();
   }
 
-  /** Checks that both are real, or both complex. */
+  /** Checks that both arrays are real, or both complex. */
   void requireEquallyComplex() {
     if (first.blocks().isComplex() != second.blocks().isComplex()) {
       throw differentTypes();
@@ -57,7 +59,7 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
   }
 
   /**
-   * The second one's further columns in the order of the first's.
+   * The second array's further columns in the order of the first's.
    *
    * @throws IllegalArgumentException if they are not the same
    */

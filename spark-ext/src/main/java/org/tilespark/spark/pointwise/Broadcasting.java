@@ -47,7 +47,7 @@ public record Broadcasting(Shape extents, List<Set<Integer>> repeated) {
 
   private static long extent(BlockKind kind, List<String> names, List<Shape> arrays, int axis) {
     long extent = 1;
-    int from = 0; // the array that has it
+    int from = 0; // number of the array that has this extent
     for (int i = 0; i < arrays.size(); i++) {
       long found = arrays.get(i).extent(axis);
       if (found == 1 || found == extent) {

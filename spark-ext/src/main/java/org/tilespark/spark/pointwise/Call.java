@@ -22,7 +22,7 @@ record Call(String name, Found found, List<Term> arguments) {
     return arguments.get(i);
   }
 
-  /** The call is wrong, as {@code what} says. */
+  /** The error that the call is wrong as {@code what} says. */
   IllegalArgumentException wrong(String what) {
     return found.wrong(what);
   }
@@ -32,7 +32,7 @@ record Call(String name, Found found, List<Term> arguments) {
     return new Call(name, found, others);
   }
 
-  /** This call; complex arguments are wrong. */
+  /** This call; fails if an argument is complex. */
   Call real() {
     for (Term argument : arguments) {
       if (argument.isComplex()) {
@@ -42,7 +42,7 @@ record Call(String name, Found found, List<Term> arguments) {
     return this;
   }
 
-  /** This call; arguments other than truth values are wrong. */
+  /** This call; fails if an argument is no truth value. */
   Call bools() {
     for (Term argument : arguments) {
       if (!argument.isBool()) {
@@ -129,7 +129,7 @@ record Call(String name, Found found, List<Term> arguments) {
         : result(function.apply(x.real(), y.real()));
   }
 
-  /** A number; made of literals if all arguments are. */
+  /** A number of these parts; it adapts like a literal if all arguments do. */
   Term result(Value... parts) {
     return Term.of(List.of(parts), arguments.stream().allMatch(Term::isLiteral));
   }

@@ -84,7 +84,7 @@ public final class ElementExpression {
             node -> {
               if (node instanceof UnresolvedAttribute name) {
                 names.add(name.name().toLowerCase(Locale.ROOT));
-              } else if (node instanceof NamedParameter name) { // refused by who reads the tree
+              } else if (node instanceof NamedParameter name) { // the reader of the tree refuses it
                 names.add(name.name().toLowerCase(Locale.ROOT));
               }
               return null;
@@ -167,7 +167,7 @@ public final class ElementExpression {
             .formatted(name, number.getClass().getSimpleName()));
   }
 
-  /** Literals alone take the type of the operands' parts. */
+  /** The result in its final type: literals alone take the type of the operands' parts. */
   private Term typed(Term result, List<Operand> operands) {
     if (!result.isLiteral()) {
       return result;

@@ -10,8 +10,8 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
  * @param name name in lower case
  * @param fewest arguments that it takes
  * @param most arguments that it takes
- * @param lowering makes the result of a call with this number of arguments, and refuses those of
- *     wrong types
+ * @param lowering makes the result of a call with this number of arguments, and refuses arguments
+ *     of wrong types
  */
 record ElementFunction(String name, int fewest, int most, Function<Call, Term> lowering) {
   /** A function of one number or complex number, or of several. */
@@ -40,7 +40,7 @@ record ElementFunction(String name, int fewest, int most, Function<Call, Term> l
         name, 2, Integer.MAX_VALUE, call -> ElementFunctions.extreme(call.real(), function));
   }
 
-  /** A number. */
+  /** A named constant, without arguments. */
   static ElementFunction number(String name, double value) {
     return of(name, 0, call -> Term.literal(value));
   }

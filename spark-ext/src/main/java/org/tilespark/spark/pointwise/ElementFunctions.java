@@ -99,7 +99,7 @@ final class ElementFunctions {
         .asBool(type.isBool());
   }
 
-  /** Parts of integers are DOUBLE: numpy's {@code re + 1j * im}. */
+  /** {@code complex(re, im)}: parts of integers are DOUBLE, as in numpy's {@code re + 1j * im}. */
   private static Term complex(Call call) {
     ValueType type = call.real().commonType();
     ElementType part = type.isFloating() ? type.element() : ElementType.FLOAT64;

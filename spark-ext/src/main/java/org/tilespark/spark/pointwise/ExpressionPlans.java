@@ -37,7 +37,7 @@ public final class ExpressionPlans {
    * The request of a user.
    *
    * @param text text of an {@link ElementExpression}
-   * @param scalars numbers that it names in addition to the arrays, all of them
+   * @param scalars numbers that the text names in addition to arrays, all of them
    */
   public record Asked(String text, Map<String, Number> scalars) {
     /** Copies the numbers. */
@@ -129,12 +129,12 @@ public final class ExpressionPlans {
     return asked(() -> expression.translate(kind, operands, scalars));
   }
 
-  /** The expression in plans. */
+  /** The text of the expression in plans. */
   private String label() {
     return scalars.isEmpty() ? expression.text() : expression.text() + " with " + scalars;
   }
 
-  /** Adds the operator's name to errors about an expression. */
+  /** Runs {@code body}, and adds the operator's name to its errors about the expression. */
   private <T> T asked(Supplier<T> body) {
     try {
       return body.get();

@@ -50,7 +50,10 @@ final class ExpressionReader {
           Map.entry("UnresolvedWindowExpression", "a window function"),
           Map.entry("WindowExpression", "a window function"));
 
-  /** Fields of Spark's function call that mean no DISTINCT, FILTER, ORDER BY and so on. */
+  /**
+   * Values of those fields of Spark's function call that mean no DISTINCT, FILTER, ORDER BY and so
+   * on.
+   */
   private static final List<Object> NO_MODIFIER =
       List.of(false, ScalaInterop.none(), ScalaInterop.emptySeq());
 
@@ -163,7 +166,7 @@ final class ExpressionReader {
         : call(Operators.NOT, not, not.children());
   }
 
-  /** CASE is a chain of ifs, from its end. */
+  /** CASE as a chain of ifs, built from its end. */
   private Term caseWhen(CaseWhen e) {
     List<Expression> children = ScalaInterop.list(e.children()); // WHEN, THEN, ..., ELSE
     if (children.size() % 2 == 0) {
@@ -202,14 +205,14 @@ final class ExpressionReader {
     if (origin.startIndex().isEmpty() || origin.stopIndex().isEmpty()) {
       return new Found(text, 1);
     }
-    int first = (Integer) origin.startIndex().get(); // of code points
+    int first = (Integer) origin.startIndex().get(); // index of a code point
     int last = (Integer) origin.stopIndex().get();
     int start = text.offsetByCodePoints(0, first);
     return new Found(
         text.substring(start, text.offsetByCodePoints(start, last + 1 - first)), first + 1);
   }
 
-  /** All names, with a suggestion if one is near. */
+  /** All names that are known, with a suggestion if one is similar to {@code found}. */
   private static String listed(Collection<String> known, String found) {
     return String.join(", ", known) + Suggestions.didYouMean(found, known);
   }

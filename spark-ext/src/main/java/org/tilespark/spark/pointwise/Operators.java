@@ -61,12 +61,12 @@ final class Operators {
 
   private Operators() {}
 
-  /** The operators by Spark's classes, whose children are the operands. */
+  /** The operators, by the classes of Spark whose children are the operands. */
   static Map<Class<? extends Expression>, ElementFunction> all() {
     return ALL;
   }
 
-  /** Sums of truth values are their OR, as numpy's. */
+  /** {@code +}: the sum of truth values is their OR, as in numpy. */
   private static Term add(Call call) {
     return call.commonType().isBool()
         ? bool(call, BinaryFunction.OR)
@@ -80,7 +80,7 @@ final class Operators {
     return parts(call, BinaryFunction.SUBTRACT);
   }
 
-  /** Products of truth values are their AND, as numpy's. */
+  /** {@code *}: the product of truth values is their AND, as in numpy. */
   private static Term multiply(Call call) {
     ValueType type = call.commonType();
     if (type.isBool()) {
@@ -91,7 +91,7 @@ final class Operators {
         : parts(call, BinaryFunction.MULTIPLY);
   }
 
-  /** Quotients of integers are DOUBLE. */
+  /** {@code /}: the quotient of integers is DOUBLE. */
   private static Term divide(Call call) {
     ValueType type = call.commonType();
     if (type.isComplex()) {
@@ -109,7 +109,7 @@ final class Operators {
     return call.apply(UnaryFunction.NEGATE);
   }
 
-  /** An operator on real numbers of their common type; truth values are TINYINT. */
+  /** An operator on real numbers in their common type; truth values become TINYINT. */
   private static ElementFunction integer(String name, BinaryFunction function) {
     return of(name, 2, call -> call.real().numbers().apply(function));
   }
@@ -132,14 +132,17 @@ final class Operators {
     return both.in(comparedType(both)).apply(function).asBool(true);
   }
 
-  /** Complex numbers are equal if both parts are. */
+  /** {@code =} or {@code <>}: complex numbers are equal if both parts are. */
   private static Term equal(Call call, BinaryFunction function) {
     Term parts = call.in(comparedType(call)).applyToParts((x, y) -> Value.of(function, x, y));
     BinaryFunction both = function == BinaryFunction.EQUAL ? BinaryFunction.AND : BinaryFunction.OR;
     return Term.bool(parts.parts().stream().reduce((x, y) -> Value.of(both, x, y)).orElseThrow());
   }
 
-  /** The common type, or BIGINT if a literal exceeds the other's type, as in numpy. */
+  /**
+   * The type in which two values are compared: the common one, or BIGINT if a literal exceeds the
+   * other's type, as in numpy.
+   */
   private static ValueType comparedType(Call call) {
     ValueType type = call.commonType();
     return call.arguments().stream().anyMatch(x -> x.exceeds(type.element()))
@@ -155,7 +158,7 @@ final class Operators {
     return bool(call.with(List.of(above, below)), BinaryFunction.AND);
   }
 
-  /** {@code v IN (a, b)}: if it equals one of them. */
+  /** {@code v IN (a, b)}: true if {@code v} equals one of them. */
   private static Term in(Call call) {
     Term value = call.argument(0);
     return call.arguments().stream()

@@ -149,7 +149,7 @@ public final class PointwisePlans {
         branches, program(first, extents, List.of(step)), metadata.toMetadata(), Optional.empty());
   }
 
-  /** The metadata of numbers computed from a frame's, with the same type. */
+  /** The metadata of numbers of the same type that are computed from a frame's. */
   private static ArrayMetadata computed(BlockFrame frame) {
     return frame.metadata().ofComputed(frame.blocks().elementType(), isComplex(frame));
   }

@@ -28,7 +28,7 @@ final class PointwisePrograms {
         planes(v, plane -> product(wide(v, 0, plane), factor).in(v.elementType())));
   }
 
-  /** Sums, in the type of the values. */
+  /** Sums of two elements, in the type of the values. */
   static ElementwiseProgram add(BlockSchema a, BlockSchema b) {
     ElementType type = a.elementType();
     return program(
@@ -37,7 +37,10 @@ final class PointwisePrograms {
         planes(a, plane -> sum(Value.load(type, 0, plane), Value.load(type, 1, plane))));
   }
 
-  /** Products, computed in double and rounded once. The imaginary part of a real operand is 0. */
+  /**
+   * Products of two elements, computed in double and rounded once. The imaginary part of a real
+   * operand is 0.
+   */
   static ElementwiseProgram multiply(BlockSchema a, BlockSchema b) {
     List<Value> values = new ArrayList<>();
     if (!a.isComplex() && !b.isComplex()) {

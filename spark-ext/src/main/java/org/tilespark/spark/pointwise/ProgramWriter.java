@@ -35,7 +35,7 @@ final class ProgramWriter {
     return number;
   }
 
-  /** The instructions so far. */
+  /** The instructions written so far. */
   List<Instruction> code() {
     return List.copyOf(code);
   }

@@ -12,7 +12,7 @@ import org.tilespark.layout.ElementType;
 final class Promotion {
   private Promotion() {}
 
-  /** The type for all of these. */
+  /** The common type of all terms. */
   static ValueType of(List<Term> terms) {
     Optional<ValueType> typed =
         terms.stream().filter(x -> !x.isLiteral()).map(Term::type).reduce(ValueType::with);
@@ -24,13 +24,13 @@ final class Promotion {
     return withLiteral(typed.get(), literals.get());
   }
 
-  /** The type for a typed value and literals. */
+  /** The common type of a typed value and literals. */
   static ValueType withLiteral(ValueType typed, ValueType literal) {
     if (typed.isFloating()) {
       return literal.isComplex() ? ValueType.complex(typed.element()) : typed;
     }
     if (literal.isFloating()) {
-      return literal; // whose parts are FLOAT64
+      return literal; // a type with parts of FLOAT64
     }
     return typed.isBool() && !literal.isBool() ? ValueType.real(ElementType.INT64) : typed;
   }

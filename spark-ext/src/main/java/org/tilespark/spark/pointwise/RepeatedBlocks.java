@@ -57,14 +57,14 @@ record RepeatedBlocks(
     BlockFrame main, List<Array> arrays, ArrayMetadata metadata, String operator) {
   private static final List<String> NAMES = List.of("a", "b");
 
-  /** Type of the values that nobody reads. */
+  /** Type of the rows' own values if nothing reads them. */
   private static final ElementType UNREAD = ElementType.INT8;
 
   /**
-   * One of the two.
+   * One of the two arrays.
    *
    * @param name name in an expression
-   * @param frame its blocks, cut like the result except along repeated axes
+   * @param frame blocks of the array, cut like the result except along repeated axes
    * @param repeated the axes along which it is broadcast
    */
   record Array(String name, BlockFrame frame, Set<Integer> repeated) {
@@ -83,7 +83,7 @@ record RepeatedBlocks(
     List<BlockFrame> frames = List.of(agreement.first(), agreement.second());
     boolean areStated = frames.stream().allMatch(frame -> frame.extents().isPresent());
     if (!areStated && missing == Missing.ZERO) {
-      return Optional.empty(); // what is missing may be at the end
+      return Optional.empty(); // a missing block may be the last one, so the extents are unknown
     }
     BlockKind kind = agreement.first().kind();
     List<KnownArray> known =
@@ -187,7 +187,7 @@ record RepeatedBlocks(
     return new Array(NAMES.get(at), BlockFrame.of(plan, frame.kind(), frame.operator()), repeated);
   }
 
-  /** The rows of the first array, with the values of the second. */
+  /** The blocks of the first array, with the values of the second in their rows. */
   private static BlockFrame beside(List<Array> arrays) {
     BlockFrame frame = arrays.get(0).frame();
     List<NamedExpression> columns = new ArrayList<>(frame.columns());
@@ -195,7 +195,7 @@ record RepeatedBlocks(
     return frame(columns, join(arrays, LeftOuter$.MODULE$), frame, frame.blocks());
   }
 
-  /** Rows of all combinations of two blocks, with the values of both. */
+  /** The blocks of all combinations of a block of each array, with the values of both. */
   private static BlockFrame both(List<Array> arrays, ArrayMetadata metadata) {
     BlockFrame frame = arrays.get(0).frame();
     int rank = frame.kind().rank();
@@ -258,7 +258,7 @@ record RepeatedBlocks(
         JoinHint.NONE());
   }
 
-  /** The arrays that are joined to the blocks of the rows. */
+  /** The arrays that are joined to the rows of {@link #main}. */
   List<Array> beside() {
     return arrays.stream().filter(array -> !array.repeated().isEmpty()).toList();
   }
@@ -273,7 +273,7 @@ record RepeatedBlocks(
     return branch;
   }
 
-  /** A program on the two arrays, adapted to the inputs of a stage. */
+  /** A program on the two arrays, with the inputs of a stage in place of its own. */
   ElementwiseProgram reading(ElementwiseProgram program) {
     if (beside().size() < arrays.size()) {
       return program;

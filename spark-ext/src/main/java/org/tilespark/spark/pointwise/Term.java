@@ -11,9 +11,9 @@ import org.tilespark.layout.ElementType;
  * The value of a part of an expression.
  *
  * @param parts the value, or its real and imaginary parts, of one type
- * @param isBool true if it is a truth value
- * @param isLiteral true if it was computed from literals only, and so adapts to the other operand's
- *     type
+ * @param isBool true if the value is a truth value
+ * @param isLiteral true if the value was computed from literals only, and so adapts to the other
+ *     operand's type
  */
 record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
   Term {
@@ -24,7 +24,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
    * A number. Integers that depend on elements are BIGINT even if combined from literals, since a
    * narrower type might not hold them.
    *
-   * @param ofLiterals true if it was computed from literals only
+   * @param ofLiterals true if the number was computed from literals only
    */
   static Term of(List<Value> parts, boolean ofLiterals) {
     boolean floating = ValueType.isFloating(parts.get(0).type());
@@ -62,7 +62,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return new Term(parts, holds, isLiteral && !holds);
   }
 
-  /** The value of an integer literal; empty if this is none. */
+  /** The value of an integer literal; empty if this term is none. */
   Optional<Long> literalInteger() {
     return isLiteral && real().type() == ElementType.INT64
         ? real().constant().map(Constant::bits)
@@ -88,7 +88,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return isComplex() ? parts.get(1) : Value.number(real().type(), 0);
   }
 
-  /** A number of what each part becomes. */
+  /** This number with {@code function} applied to each part. */
   Term map(UnaryOperator<Value> function) {
     return of(parts.stream().map(function).toList(), isLiteral);
   }

@@ -80,17 +80,17 @@ abstract class Value {
     return given(ElementType.INT64, new Instruction.Place(axis));
   }
 
-  /** An integer, which the type holds. */
+  /** An integer constant of a type that holds it. */
   static Value integer(ElementType type, long value) {
     return new Same(new Constant(type, value));
   }
 
-  /** A number of a floating-point type; rounded if it is FLOAT32. */
+  /** A constant of a floating-point type; rounded if that is FLOAT32. */
   static Value floating(ElementType type, double value) {
     return new Same(type == ElementType.FLOAT32 ? Constant.of((float) value) : Constant.of(value));
   }
 
-  /** A small number of any type. */
+  /** A constant of any type, which holds it. */
   static Value number(ElementType type, int value) {
     return ValueType.isFloating(type) ? floating(type, value) : integer(type, value);
   }
@@ -117,7 +117,9 @@ abstract class Value {
                 at -> new Instruction.Binary(function, at.get(0), at.get(1))));
   }
 
-  /** The first of two values of one type if a truth value is 1, otherwise the second. */
+  /**
+   * The value {@code yes} where {@code condition} is 1, otherwise {@code no}; both have one type.
+   */
   static Value select(Value condition, Value yes, Value no) {
     return condition
         .constant()
@@ -153,7 +155,7 @@ abstract class Value {
     };
   }
 
-  /** A number that is the same for all elements. */
+  /** A constant: the same number for all elements. */
   private static final class Same extends Value {
     private final Constant constant;
 
@@ -178,7 +180,7 @@ abstract class Value {
     }
   }
 
-  /** One of two values. */
+  /** A choice of one of two values by a condition. */
   private static final class Choice extends Value {
     Choice(Value condition, Value yes, Value no) {
       super(yes.type(), List.of(condition, yes, no));

@@ -11,7 +11,7 @@ import org.tilespark.spark.block.BlockSchema;
  * @param isBool true if each element is a truth value: 0 or 1, in INT8
  */
 public record ValueType(ElementType element, boolean isComplex, boolean isBool) {
-  /** Truth values. */
+  /** The type of truth values. */
   public static final ValueType BOOL = new ValueType(ElementType.INT8, false, true);
 
   /**
@@ -28,12 +28,12 @@ public record ValueType(ElementType element, boolean isComplex, boolean isBool) 
     }
   }
 
-  /** Numbers without imaginary parts. */
+  /** The type of numbers without imaginary parts. */
   public static ValueType real(ElementType element) {
     return new ValueType(element, false, false);
   }
 
-  /** Numbers with imaginary parts. */
+  /** The type of numbers with imaginary parts. */
   public static ValueType complex(ElementType element) {
     return new ValueType(element, true, false);
   }
@@ -48,7 +48,10 @@ public record ValueType(ElementType element, boolean isComplex, boolean isBool) 
     return isFloating(element);
   }
 
-  /** {@code "TINYINT"}, {@code "complex FLOAT"} or {@code "a truth value"}, for messages. */
+  /**
+   * The type's name, for messages: {@code "TINYINT"}, {@code "complex FLOAT"} or {@code "a truth
+   * value"}.
+   */
   String text() {
     if (isBool) {
       return "a truth value";
@@ -75,7 +78,7 @@ public record ValueType(ElementType element, boolean isComplex, boolean isBool) 
 
   private static ElementType with(ElementType a, ElementType b) {
     if (isFloating(a) == isFloating(b)) {
-      return a.compareTo(b) >= 0 ? a : b; // the constants stand by width
+      return a.compareTo(b) >= 0 ? a : b; // types are declared by ascending width
     }
     ElementType integer = isFloating(a) ? b : a;
     ElementType floating = isFloating(a) ? a : b;

@@ -81,12 +81,12 @@ final class BlockShapes {
     return bytes(whole, input.blocks()) < LARGE_BYTES ? whole : shape;
   }
 
-  /** The shape of a block that is the whole array; 1 along axes that have no elements. */
+  /** The shape of a block that is the whole array; 1 along an axis without elements. */
   private static long[] whole(KnownArray known) {
     return Arrays.stream(known.extents().toArray()).map(extent -> Math.max(1, extent)).toArray();
   }
 
-  /** Bytes of an element, of all planes. */
+  /** Bytes of an element in all planes together. */
   static long elementBytes(BlockSchema blocks) {
     return (long) blocks.elementType().bytes() * blocks.planes().size();
   }
@@ -99,7 +99,7 @@ final class BlockShapes {
     return bytes;
   }
 
-  /** Blocks of a shape in an array. */
+  /** Count of the blocks of a shape in an array. */
   private static long count(Shape extents, long[] shape) {
     long count = 1;
     for (int axis = 0; axis < shape.length; axis++) {
@@ -108,7 +108,10 @@ final class BlockShapes {
     return count;
   }
 
-  /** The size of the fewest nearly equal parts of at most {@code most} elements. */
+  /**
+   * The size of parts if {@code extent} is cut into the fewest nearly equal parts of at most {@code
+   * most} elements.
+   */
   private static long evenly(long extent, long most) {
     return Math.max(1, Ceil.div(extent, Math.max(1, Ceil.div(extent, most))));
   }

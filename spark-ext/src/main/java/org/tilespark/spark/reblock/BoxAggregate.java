@@ -17,7 +17,7 @@ public abstract class BoxAggregate extends BlockAggregate<BoxList> {
   }
 
   /**
-   * One block's offsets, then its sizes, for the list.
+   * The offsets of a block, then its sizes, for the list.
    *
    * @param offset offset along each axis; null if the row has a null
    * @param size size along each axis; null if the row has a null

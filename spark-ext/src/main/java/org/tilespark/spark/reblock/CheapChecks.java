@@ -78,7 +78,7 @@ public final class CheapChecks extends Rule<LogicalPlan> {
         && stored(tiling, checked.blocks(), ScalaInterop.list(checked.places())).isPresent();
   }
 
-  /** The columns that a check looks at. */
+  /** The columns with places and sizes that a check reads. */
   private static List<Attribute> places(Aggregate check) {
     return ScalaInterop.<NamedExpression>list(check.aggregateExpressions()).stream()
         .map(each -> ((Expression) each).find(ScalaInterop.function(TilingCheck.class::isInstance)))

@@ -47,9 +47,9 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
    *
    * @param first the first array; its operator's name appears in messages, as {@code "matrix_add,
    *     first matrix"}
-   * @param second with the further columns of the first, in any order, and equal extents if both
-   *     state them
-   * @param missing value of elements in no block
+   * @param second the second array, with the further columns of the first, in any order, and equal
+   *     extents if both state them
+   * @param missing value of elements that are in no block
    * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if blocks of the first one's shape would be too large
    */
@@ -72,7 +72,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
         : compared(a, b, missing, asDataset);
   }
 
-  /** The stated shape, or a larger one if it would give many small blocks. */
+  /** The stated shape, or a larger one if the stated one would give many small blocks. */
   private static Shape joined(BlockFrame frame, Shape shape) {
     return frame
         .extents()
@@ -150,7 +150,10 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
             frame.plan(), frame.kind(), shape.toArray(), missing, places, frame.operator()));
   }
 
-  /** Places, sizes and further columns of the blocks of both, with the names of the first one's. */
+  /**
+   * Places, sizes and further columns of the blocks of both frames, with the column names of the
+   * first.
+   */
   public static LogicalPlan places(BlockFrame first, BlockFrame second) {
     return new Union(
         ScalaInterop.<LogicalPlan>seq(placesOf(first, first), placesOf(second, first)),
@@ -245,12 +248,12 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
    * The cuts of the arrays of one side.
    *
    * @param arrays number of arrays
-   * @param isTiled true if the blocks of each tile it
-   * @param isGrid true if each is cut into a grid, all into cells of one shape
-   * @param digest equal for equal cuts of arrays with the same further columns
-   * @param ends the farthest end of any array, per axis
-   * @param endAlike true if all end there
-   * @param largest elements of the largest block, per axis; zeros if there is none
+   * @param isTiled true if each array is tiled by its blocks
+   * @param isGrid true if each array is cut into a grid, and all arrays into cells of one shape
+   * @param digest digest of the cuts: equal for equal cuts of arrays with the same further columns
+   * @param ends farthest end of the blocks of any array, along each axis
+   * @param endAlike true if the blocks of all arrays end there
+   * @param largest elements of the largest block along each axis; zeros if there is no block
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Found(
@@ -262,7 +265,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
       boolean endAlike,
       long[] largest) {
     static Found of(Row row, int rank) {
-      boolean isNone = row.getLong(1) == 0; // then all aggregates are null
+      boolean isNone = row.getLong(1) == 0; // in that case all aggregates are null
       long[] most = new long[2 * rank];
       long[] least = new long[2 * rank];
       for (int i = 0; i < 2 * rank && !isNone; i++) {

@@ -28,7 +28,7 @@ public final class HasPartner extends BlockExpression {
    * A constructor for Catalyst and plans.
    *
    * @param names names of the further columns
-   * @param label matrix or volume
+   * @param label the word for an array: matrix or volume
    * @param operator operator's name, for messages
    */
   public HasPartner(List<String> names, String label, String operator, Seq<Expression> children) {

@@ -76,7 +76,8 @@ public final class ReblockPlans {
   private final Shape blockShape;
   private final Missing missing;
   private final boolean isMarked;
-  private final Optional<Images> images; // of which the result consists
+  // Images of which the result consists; empty if it is the same array
+  private final Optional<Images> images;
   private final Optional<Shape> target; // extents of the result
   // The frame whose places and further columns list the existing arrays
   private final LogicalPlan origin;
@@ -86,7 +87,8 @@ public final class ReblockPlans {
    *
    * @param blockShape elements along each axis of a full target block, without those shared with
    *     neighbours
-   * @param images maps the input's elements to the result; empty if it is the same array
+   * @param images map from the input's elements to the result; empty if the result is the same
+   *     array
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Target(long[] blockShape, Optional<Images> images) {
@@ -319,7 +321,8 @@ public final class ReblockPlans {
             "%s: target blocks of %s elements; expected 1 to 2^31 - 1 along each axis"
                 .formatted(frame.operator(), Arrays.toString(shape)));
       }
-      boolean isBounded = extents.isPresent() && images.isEmpty(); // images' cells are already
+      // Cells of images are bounded already
+      boolean isBounded = extents.isPresent() && images.isEmpty();
       long most = isBounded ? Math.max(1, extents.get().extent(axis)) : shape[axis];
       elements = Bytes.product(elements, Math.min(shape[axis], most));
     }
@@ -487,7 +490,7 @@ public final class ReblockPlans {
     return new PieceUnion(cut, mark);
   }
 
-  /** The output column at a position: like the input's, with the new shapes stated. */
+  /** The output column at a position: as the input's, with the new shapes in its metadata. */
   private Attribute produce(int position) {
     Attribute column = frame.produce(position);
     Attribute own = frame.columns().get(position);

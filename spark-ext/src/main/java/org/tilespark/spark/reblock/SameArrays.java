@@ -83,7 +83,7 @@ public final class SameArrays {
         ScalaInterop.none());
   }
 
-  /** The further columns under fresh ids, and a number for the side. */
+  /** The further columns under fresh ids, and a column with the number of the frame. */
   private static Project projection(Source source, int side) {
     List<NamedExpression> list = new ArrayList<>();
     source.columns().forEach(column -> list.add(Attributes.alias(column, column.name())));
@@ -93,7 +93,7 @@ public final class SameArrays {
 
   // ---- where the arrays come from
 
-  /** The lowest plan with the same arrays, which costs the least to compute. */
+  /** The lowest plan that has the same arrays, which costs the least to compute. */
   private static Source lowest(Source source) {
     return below(source.plan(), source.columns()).map(SameArrays::lowest).orElse(source);
   }
@@ -158,7 +158,7 @@ public final class SameArrays {
         .toList();
   }
 
-  /** The source of an aggregate's groups. */
+  /** The source of the groups of an aggregate that gives one row per array. */
   private static Optional<Source> grouped(LogicalPlan arrays, List<Attribute> further) {
     if (!(arrays instanceof Aggregate aggregate)) {
       return Optional.empty();

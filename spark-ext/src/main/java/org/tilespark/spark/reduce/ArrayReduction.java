@@ -67,25 +67,25 @@ public enum ArrayReduction {
           .taking(Complex.ADDED),
       "1.699673171197595",
       "2.8674417556808756"),
-  /** How many elements are not zero. */
+  /** The number of elements that are not zero. */
   COUNT_NONZERO(
       "How many elements are not zero; NaN is not",
       Formula.of(BaseReduction.SUM, "v <> 0").giving("r0", Result.COUNT).taking(Complex.TAKEN),
       "3",
       "2"),
-  /** Whether an element is not zero. */
+  /** True if an element is not zero. */
   ANY(
       "Whether an element is not zero: TINYINT 0 or 1; NaN is not",
       Formula.of(MAXIMUM, "v <> 0").giving("r0 <> 0", Result.TRUTH).taking(Complex.TAKEN),
       "1",
       "1"),
-  /** Whether no element is zero. */
+  /** True if no element is zero. */
   ALL(
       "Whether no element is zero: TINYINT 0 or 1; NaN is not",
       Formula.of(MINIMUM, "v <> 0").giving("r0 <> 0", Result.TRUTH).taking(Complex.TAKEN),
       "1",
       "0"),
-  /** The sum without NaN. */
+  /** The sum of the elements that are not NaN. */
   NANSUM(
       "The sum of the elements that are not NaN",
       Formula.of(BaseReduction.SUM, "if(isnan(whole), 0, v)")
@@ -93,7 +93,7 @@ public enum ArrayReduction {
           .taking(Complex.BY_PARTS),
       "8.0",
       "10.0"),
-  /** The mean without NaN. */
+  /** The mean of the elements that are not NaN. */
   NANMEAN(
       "The mean of the elements that are not NaN; NaN if there is none",
       Formula.of(BaseReduction.SUM, "CAST(if(isnan(whole), 0, v) AS DOUBLE)")
@@ -113,7 +113,7 @@ public enum ArrayReduction {
     this.example = List.of(first, second);
   }
 
-  /** The description of the result, a phrase. */
+  /** The description of the result, a phrase for the docs. */
   public String doc() {
     return doc;
   }

@@ -48,7 +48,7 @@ public final class CovariancePlans {
   }
 
   /**
-   * The correlations, likewise.
+   * The correlations of the columns, under the conditions of {@link #covariances}.
    *
    * @throws IllegalArgumentException if there are no matrix blocks
    */

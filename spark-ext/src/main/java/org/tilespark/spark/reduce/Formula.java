@@ -13,10 +13,10 @@ import org.tilespark.spark.pointwise.ValueType;
  * n}. Immutable.
  *
  * @param bases base reductions, at least one
- * @param finish the result
- * @param result type of the result
+ * @param finish expression on the results of the base reductions, which gives the result
+ * @param result type of the formula's result
  * @param complex treatment of complex elements
- * @param takesTruth false if it refuses truth values
+ * @param takesTruth false if the formula refuses truth values
  */
 record Formula(
     List<Base> bases, String finish, Result result, Complex complex, boolean takesTruth) {
@@ -33,15 +33,15 @@ record Formula(
     }
   }
 
-  /** Complex elements that a formula takes. */
+  /** Treatment of complex elements by a formula. */
   enum Complex {
-    /** No complex elements. */
+    /** The formula refuses complex elements. */
     REFUSED,
-    /** Accepts complex elements; the expressions handle them. */
+    /** The formula accepts complex elements; its expressions handle them. */
     TAKEN,
-    /** Accepts complex elements: real and imaginary parts are reduced separately. */
+    /** The formula accepts complex elements: real and imaginary parts are reduced separately. */
     BY_PARTS,
-    /** Accepts complex elements: the results of real and imaginary parts are added. */
+    /** The formula accepts complex elements: the results of real and imaginary parts are added. */
     ADDED
   }
 
@@ -61,14 +61,17 @@ record Formula(
         return isFloating(elements) ? elements : ValueType.real(ElementType.INT64);
       }
     },
-    /** DOUBLE of integers and truth values, else the same. */
+    /** DOUBLE for integers and truth values, otherwise the type of the elements. */
     FRACTION {
       @Override
       ValueType of(ValueType elements) {
         return isFloating(elements) ? elements : ValueType.real(ElementType.FLOAT64);
       }
     },
-    /** The type of FRACTION; for complex numbers the type of their parts. */
+    /**
+     * DOUBLE for integers and truth values, otherwise the type of the elements; for complex numbers
+     * that of their parts.
+     */
     SIZE {
       @Override
       ValueType of(ValueType elements) {
@@ -102,7 +105,7 @@ record Formula(
     bases = List.copyOf(bases);
   }
 
-  /** A formula of one base reduction of real elements, whose result is the formula's. */
+  /** A formula for real elements, whose result is that of one base reduction. */
   static Formula of(BaseReduction reduction, String expression) {
     return new Formula(
         List.of(new Base(reduction, expression)), "r0", Result.SAME, Complex.REFUSED, true);
@@ -115,17 +118,20 @@ record Formula(
     return new Formula(all, finish, result, complex, takesTruth);
   }
 
-  /** This formula with another last expression, and a result of a type. */
+  /**
+   * This formula with another expression on the results of base reductions, which gives {@code
+   * type}.
+   */
   Formula giving(String expression, Result type) {
     return new Formula(bases, expression, type, complex, takesTruth);
   }
 
-  /** This formula for complex elements too. */
+  /** This formula with a treatment of complex elements. */
   Formula taking(Complex elements) {
     return new Formula(bases, finish, result, elements, takesTruth);
   }
 
-  /** This formula for numbers only: not for truth values. */
+  /** This formula, which refuses truth values. */
   Formula ofNumbers() {
     return new Formula(bases, finish, result, complex, false);
   }

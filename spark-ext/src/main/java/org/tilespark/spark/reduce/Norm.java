@@ -30,7 +30,7 @@ public enum Norm {
   private final Formula real;
   private final Formula complex;
 
-  /** The formulas of two norms. */
+  /** Expressions of the formulas of more than one norm. */
   private static final class Constants {
     static final Formula SQUARES =
         Formula.of(BaseReduction.SUM, "CAST(v AS DOUBLE) * CAST(v AS DOUBLE)")

@@ -60,19 +60,19 @@ import org.tilespark.spark.stage.ProgramBlocks;
  * metadata states no tiling, an exchange first makes one.
  */
 public final class ReductionPlans {
-  /** The column of the result of all elements. */
+  /** The column of the result of a reduction of all elements. */
   static final String VALUE = "value";
 
   private final LogicalPlan input;
   private final BlockFrame frame;
   private final KnownArray known;
-  private final List<Integer> axes; // ascending
+  private final List<Integer> axes; // numbers of the reduced axes, ascending
   private final Call call;
 
   /**
    * The request of a reduction.
    *
-   * @param axes reduced axes; empty for all; the result is then a row for each array
+   * @param axes numbers of the reduced axes; empty for all; the result is then a row for each array
    * @param scalars further names in the formula in addition to {@code n}
    * @param asDataset turns a plan into a DataFrame; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
@@ -248,7 +248,9 @@ public final class ReductionPlans {
 
   // ---- plans of programs
 
-  /** True if the result has the type of the elements: a sum of unsigned integers has another. */
+  /**
+   * True if the result has the type of the elements: a sum of unsigned integers has another type.
+   */
   private boolean keepsType(Formula formula) {
     boolean isInteger =
         frame.blocks().elementType() != ElementType.FLOAT32
@@ -303,14 +305,14 @@ public final class ReductionPlans {
     return call.axes.isPresent() ? result : asRows(result);
   }
 
-  /** The shape of blocks that are whole along the axes. */
+  /** The shape of blocks that are whole along the reduced axes. */
   private Shape cells(Shape largest) {
     long[] shape = largest.toArray();
     axes.forEach(axis -> shape[axis] = known.extents().extent(axis));
     return Shape.of(shape);
   }
 
-  /** A tiling in blocks of about the existing size. */
+  /** The block shape of the tiling that an exchange makes: about that of the existing blocks. */
   private Shape tiling() {
     int width = frame.blocks().elementType().bytes() * frame.blocks().planes().size();
     return UsualShape.of(known.extents(), known.largest(), width, UsualShape.LARGE_BYTES);
@@ -330,8 +332,8 @@ public final class ReductionPlans {
   /**
    * The metadata of the result.
    *
-   * @param meeting the blocks of states
-   * @param isRegular true if its blocks are a tiling
+   * @param meeting shape of the blocks of states
+   * @param isRegular true if the result's blocks are a tiling
    * @param keepsType true if the elements' file type may be that of the result
    */
   private ArrayMetadata described(
@@ -352,7 +354,7 @@ public final class ReductionPlans {
             : metadata.ofComputed(type.element(), type.isComplex());
   }
 
-  /** The further columns and the only element of each block. */
+  /** A row for each array: its further columns, and the only element of its block. */
   private LogicalPlan asRows(LogicalPlan result) {
     BlockFrame blocks = BlockFrame.of(result, call.kind, call.operator);
     for (Attribute column : blocks.further()) {

@@ -65,13 +65,13 @@ public final class StatisticsPlans {
 
   // ---- diagonals
 
-  /** The sum of the diagonal: a row for each matrix. */
+  /** The sum of the diagonal's elements: a row for each matrix. */
   public LogicalPlan trace() {
     return ReductionPlans.reduce(
         map(input, diagonal("0")), ArrayReduction.SUM, call(Optional.empty()));
   }
 
-  /** The diagonal as a column. */
+  /** The diagonal's elements as a matrix of one column. */
   public LogicalPlan diag() {
     Formula theOnlyOne =
         Formula.of(BaseReduction.SUM, "v").giving("r0", Result.SAME).taking(Complex.BY_PARTS);
@@ -97,7 +97,7 @@ public final class StatisticsPlans {
     return computed.stating(computed.metadata().withFileType(type)).plan();
   }
 
-  /** The expression that keeps the diagonal and replaces other elements by {@code rest}. */
+  /** The expression that keeps elements on the diagonal and replaces others by {@code rest}. */
   private String diagonal(String rest) {
     boolean isBool =
         frame.metadata().fileType().equals(Optional.of(ArrayMetadata.BOOL))

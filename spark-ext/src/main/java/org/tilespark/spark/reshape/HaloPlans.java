@@ -36,7 +36,7 @@ public final class HaloPlans {
   private HaloPlans() {}
 
   /**
-   * The array in blocks with a halo of their neighbours' elements.
+   * The array in blocks with a halo, which has elements of neighbouring blocks.
    *
    * @param edge contents of the halo beyond the array
    * @param asDataset turns a plan into a DataFrame
@@ -77,7 +77,7 @@ public final class HaloPlans {
         BlockFrame.of(blocks, kind, operator), new Halo(widths, edge, extents, Shape.of(cells)));
   }
 
-  /** The blocks with a halo stated, of their values and of their places. */
+  /** The blocks with a halo, which the metadata of their values and places state. */
   private static Project stating(BlockFrame frame, Halo halo) {
     List<NamedExpression> list = new ArrayList<>(frame.columns());
     List<Integer> stated = new ArrayList<>(frame.blocks().offsets());
@@ -97,7 +97,7 @@ public final class HaloPlans {
   /**
    * Removes the halo of each block, without an exchange.
    *
-   * @param given the widths, for blocks without metadata
+   * @param given the halo's widths, for blocks without metadata
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or neither
    *     metadata nor {@code given} states the halo's widths, or they differ

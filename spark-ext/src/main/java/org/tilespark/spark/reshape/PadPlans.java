@@ -76,7 +76,7 @@ public final class PadPlans {
   /**
    * The elements around an array.
    *
-   * @param mode how the array is continued; not {@link Edge#NONE}
+   * @param mode way in which the array is continued; not {@link Edge#NONE}
    * @param value value of the added elements, with {@link Edge#CONSTANT}
    */
   public record Padding(Widths widths, Edge mode, double value) {}
@@ -84,7 +84,7 @@ public final class PadPlans {
   /**
    * The array with every element moved cyclically by {@code by} places.
    *
-   * @param by places along each axis, of any sign
+   * @param by number of places along each axis, of any sign
    * @param asDataset turns a plan into a DataFrame
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or arrays of

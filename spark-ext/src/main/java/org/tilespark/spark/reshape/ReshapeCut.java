@@ -21,22 +21,25 @@ import org.tilespark.layout.Shape;
  * @param to shape of a full block of the array in its other shape
  */
 record ReshapeCut(Shape from, Shape to) {
-  /** Least elements of runs that are much shorter than wanted. */
+  /** Runs of at least this number of elements may be much shorter than wanted. */
   private static final long FEW = 4096;
 
   private static final long SHORTER = 16;
 
-  /** Divisors are tried up to here. */
+  /** Largest divisor that is tried. */
   private static final long MOST_TRIED = 1L << 22;
 
-  /** A range of axes of each shape with equal counts of elements; ends are exclusive. */
+  /**
+   * A range of axes of one shape and one of the other, with equal counts of elements; ends are
+   * exclusive.
+   */
   private record Group(int from, int fromEnd, int to, int toEnd) {}
 
   /**
    * A cut for two shapes of equally many elements, at least one.
    *
    * @param source given extents of the array
-   * @param target its other extents
+   * @param target extents of the array in its other shape
    * @param like wanted extents of blocks in the given shape
    * @param most most elements of a block
    * @return empty if runs would be too short or too long
@@ -86,10 +89,10 @@ record ReshapeCut(Shape from, Shape to) {
    * The place and size in the other shape of a block with the same values.
    *
    * @param source given extents of the array
-   * @param target its other extents
+   * @param target extents of the array in its other shape
    * @param low place of the block's first element
-   * @param size its elements along each axis
-   * @return the places, then the sizes
+   * @param size elements of the block along each axis
+   * @return the place along each axis of the other shape, then the sizes
    */
   static long[] moved(Shape source, Shape target, long[] low, long[] size) {
     int rank = target.rank();
@@ -159,7 +162,7 @@ record ReshapeCut(Shape from, Shape to) {
       for (int j = 0; j < target.length; j++) {
         long one = behind(source, i);
         long two = behind(target, j);
-        double least = (double) one / gcd(one, two) * two; // may be more than all numbers
+        double least = (double) one / gcd(one, two) * two; // may exceed the range of long
         if (least > Math.min(most, total)) {
           continue;
         }
@@ -215,7 +218,7 @@ record ReshapeCut(Shape from, Shape to) {
     return block;
   }
 
-  /** Elements after one of an axis. */
+  /** Count of elements of all axes after one axis. */
   private static long behind(long[] extents, int axis) {
     long product = 1;
     for (int inner = axis + 1; inner < extents.length; inner++) {

@@ -114,7 +114,7 @@ public final class ReshapePlans {
     return a > 0 && b > Long.MAX_VALUE / a ? Long.MAX_VALUE : a * b;
   }
 
-  /** The array in blocks of the cut, presented as blocks of the other shape. */
+  /** The array in blocks of the cut, with their places in the other shape. */
   private static LogicalPlan moved(
       BlockFrame frame, Shape source, Shape target, Optional<ReshapeCut> cut) {
     BlockKind kind = target.rank() == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;
@@ -157,7 +157,7 @@ public final class ReshapePlans {
     return Shape.of(Arrays.stream(extents.toArray()).map(extent -> Math.max(1, extent)).toArray());
   }
 
-  /** Refuses further columns that would be taken for a block's own. */
+  /** Refuses further columns with the names of a block's own columns. */
   private static void requireOtherNames(BlockFrame frame, BlockKind kind) {
     List<String> own = new ArrayList<>(kind.offsetColumns());
     own.addAll(kind.sizeColumns());

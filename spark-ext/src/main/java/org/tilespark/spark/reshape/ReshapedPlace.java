@@ -22,8 +22,9 @@ public final class ReshapedPlace extends BlockExpression {
    * A constructor for Catalyst and {@link ReshapePlans}.
    *
    * @param source given extents of the array
-   * @param target its other extents
-   * @param number number of the result: an axis for its place, the axis after all axes for its size
+   * @param target extents of the array in its other shape
+   * @param number number of the result: an axis of the other shape for the place along it, or that
+   *     plus the count of axes for the size
    */
   public ReshapedPlace(Shape source, Shape target, int number, Seq<Expression> children) {
     super(children);

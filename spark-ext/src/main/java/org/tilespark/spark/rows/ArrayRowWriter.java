@@ -76,7 +76,7 @@ public final class ArrayRowWriter {
     return new HostMemory(bytes, start + header, valueBytes);
   }
 
-  /** The row; its small columns may be set. Valid until the next {@link #start}. */
+  /** The row begun last; its small columns may be set. Valid until the next {@link #start}. */
   public UnsafeRow row() {
     return row;
   }

@@ -38,7 +38,7 @@ final class BatchRowIterator implements Iterator<InternalRow> {
   private static final int WORD_BYTES = 8;
 
   private final Iterator<ColumnarBatch> batches;
-  // Ordinals of the columns that are copied in bulk, if they are our vectors
+  // Ordinals of the array columns that are copied in bulk, if they are tilespark's vectors
   private final int[] arrays;
   private final int columns;
   private final UnsafeProjection small;
@@ -114,7 +114,7 @@ final class BatchRowIterator implements Iterator<InternalRow> {
     return whole.apply(cells);
   }
 
-  /** The Arrow lists of the array columns; null if one is of another kind or holds nulls. */
+  /** The vectors of the array columns; null if one is no list of tilespark's, or holds nulls. */
   private ListVector[] ourLists(ColumnarBatch from) {
     ListVector[] found = new ListVector[arrays.length];
     for (int i = 0; i < arrays.length; i++) {

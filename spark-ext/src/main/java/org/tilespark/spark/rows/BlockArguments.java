@@ -27,7 +27,7 @@ import scala.Option;
  * @param schema ordinals of the block's columns among the arguments; values of FLOAT32 or FLOAT64
  * @param operator operator's name, for messages
  * @param extents extents of the whole array, if they are known
- * @param missing value of elements in no block
+ * @param missing value of elements that are in no block
  */
 public record BlockArguments(
     BlockSchema schema, String operator, Option<Shape> extents, Missing missing)
@@ -35,9 +35,9 @@ public record BlockArguments(
   /**
    * A block whose row was checked.
    *
-   * @param offset place of its first element, per axis
-   * @param size its extents
-   * @param planes values[, imag]; valid as long as the row
+   * @param offset place of the block's first element, along each axis
+   * @param size the block's extents
+   * @param planes values[, imag]; valid as long as the block's row
    */
   public record Block(
       BlockKind kind, List<Long> offset, List<Integer> size, List<HostMemory> planes) {
@@ -45,7 +45,7 @@ public record BlockArguments(
       return size.stream().reduce(1, Math::multiplyExact);
     }
 
-    /** Offsets, then sizes. */
+    /** The block's offsets, then its sizes. */
     public long[] box() {
       return LongStream.concat(
               offset.stream().mapToLong(Long::longValue),
@@ -63,7 +63,7 @@ public record BlockArguments(
     }
   }
 
-  /** Checks that nothing is missing. */
+  /** Checks that no component is missing. */
   public BlockArguments {
     Objects.requireNonNull(schema);
     Objects.requireNonNull(operator);
@@ -96,7 +96,7 @@ public record BlockArguments(
     return schema.elementType();
   }
 
-  /** How many arguments a block is. */
+  /** Count of the arguments of a block. */
   public int count() {
     return schema.blockColumns().size();
   }

@@ -19,7 +19,7 @@ import org.tilespark.spark.block.StaleMetadata;
 public final class BlockCheck implements Serializable {
   private final BlockSchema blocks;
   private final String operator;
-  private final long[] extents; // null where none are stated
+  private final long[] extents; // extents of the whole array; null if they are not known
   private final long[] offset;
   private final long[] size;
 
@@ -129,7 +129,7 @@ public final class BlockCheck implements Serializable {
     return row.getLong(ordinal);
   }
 
-  /** Text of the row's other columns, for blocks whose place is not valid. */
+  /** The row's other columns in words, for blocks whose place is not valid. */
   private String siblings(InternalRow row) {
     StringBuilder text = new StringBuilder("Found");
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {

@@ -40,7 +40,7 @@ public final class BlockRowBuilder {
    * A builder of rows of one schema.
    *
    * @param schema schema of the rows
-   * @param blocks ordinals of the block columns in it
+   * @param blocks ordinals of the block columns in the schema
    * @param keys further columns of numbers, which the caller sets
    * @param carried expression for each other column, by its ordinal, over the source row
    */
@@ -84,7 +84,7 @@ public final class BlockRowBuilder {
     this.head = RowProjections.of(expressions);
   }
 
-  /** Sets the source of carried columns for the following rows; {@code source} is borrowed. */
+  /** Sets the row from which carried columns of the following rows are read; it is borrowed. */
   public void carry(InternalRow source) {
     cells = head.apply(source);
   }
@@ -137,7 +137,10 @@ public final class BlockRowBuilder {
     return planes;
   }
 
-  /** Begins and ends a row with null in place of the values, for the box given. */
+  /**
+   * Begins and ends a row of the box from {@code low} to {@code high}, with null in place of the
+   * values.
+   */
   public void beginWithoutValues(long[] low, long[] high) {
     place(cells.getSizeInBytes(), low, high);
   }

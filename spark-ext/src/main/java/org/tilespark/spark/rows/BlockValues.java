@@ -37,7 +37,7 @@ final class BlockValues {
         : null;
   }
 
-  /** The values of list {@code row}, in place. */
+  /** The values of an array in a list vector, in place. */
   static Plane of(ListVector list, int row) {
     ArrowBuf owner = list.getDataVector().getDataBuffer();
     return new Plane(BlockVectors.values(list, row), Optional.of(owner));

@@ -42,9 +42,7 @@ public final class BulkTransitions extends ColumnarRule {
       return Optional.empty();
     }
 
-    /**
-     * The plan without transitions at its top; looks through projections that only pick columns.
-     */
+    /** The plan without transitions at its top, also below projections that only pick columns. */
     private static SparkPlan direct(SparkPlan plan) {
       if (plan instanceof RowToColumnarExec || plan instanceof ColumnarToRowTransition) {
         return direct(plan.children().head());

@@ -20,7 +20,7 @@ public final class CarriedColumns {
 
   /**
    * @param rows schema of the child's rows
-   * @param ordinals ordinals of the columns there that are carried
+   * @param ordinals ordinals of the carried columns in these rows
    */
   public CarriedColumns(StructType rows, List<Integer> ordinals) {
     List<Expression> references = new ArrayList<>();
@@ -33,13 +33,13 @@ public final class CarriedColumns {
     this.projection = RowProjections.of(references);
   }
 
-  /** The carried columns of a row, which need not stay valid. */
+  /** A copy of the carried columns of a row. */
   public UnsafeRow kept(InternalRow row) {
     return projection.apply(row).copy();
   }
 
   /**
-   * Columns over kept rows.
+   * Column vectors over kept rows.
    *
    * @param kept results of {@link #kept}; borrowed as long as the columns are read
    */

@@ -28,7 +28,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 public final class ParquetBatches extends Rule<LogicalPlan> {
   private static final String BATCH_ROWS = "spark.sql.parquet.columnarReaderBatchSize";
 
-  /** An option of the relation that nobody reads. */
+  /** An option that makes the relation different from others; nothing reads it. */
   private static final String OPTION = "tilespark.batchRows";
 
   /** Most bytes of the values of a batch, unless a single block has more. */
@@ -65,7 +65,7 @@ public final class ParquetBatches extends Rule<LogicalPlan> {
     return relation.makeCopy(arguments);
   }
 
-  /** Rows of a batch; empty if these are no blocks. */
+  /** Rows of a batch; empty if the schema has no blocks. */
   private static Optional<Integer> batchRows(StructType schema) {
     List<String> names = List.of(schema.fieldNames());
     return Arrays.stream(BlockKind.values())

@@ -24,11 +24,12 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
 
   private final boolean isExchanged = ExchangeInput.isOpening();
   private final BufferAllocator allocator;
-  private final Set<ArrowBuf> used = Collections.newSetFromMap(new IdentityHashMap<>()); // by rows
-  private RowSink.Room sink; // memory of the rows; null before the first row
-  private Runnable hold; // of its memory; null as long
-  private ArrowBuf buffer; // of the last row; null if the row is in an exchange's memory
-  private ArrowBuf spare; // of a row that was closed; null if there is none
+  // Buffers of rows
+  private final Set<ArrowBuf> used = Collections.newSetFromMap(new IdentityHashMap<>());
+  private RowSink.Room sink; // the sink with rows of this; null before the first
+  private Runnable hold; // ends the use of the sink's memory; null before that
+  private ArrowBuf buffer; // of the last row; null if the sink has the row
+  private ArrowBuf spare; // buffer of a closed row, for reuse; null if there is none
   private boolean isClosed;
 
   /** No rows yet; borrows the allocator of the buffers. */
@@ -61,7 +62,7 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
     row.pointTo(null, address, size);
   }
 
-  /** The spare buffer if it has that size, since many rows have equal size; otherwise a new one. */
+  /** The spare buffer if it has this size, since many rows have equal size; otherwise a new one. */
   private ArrowBuf buffer(int size) {
     ArrowBuf kept = spare;
     spare = null;
@@ -77,7 +78,7 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
   /**
    * The last begun row, to which {@code made} points, as a separate row object.
    *
-   * @param planes memory for its values
+   * @param planes memory for the row's values
    */
   public PendingRow begun(UnsafeRow made, List<HostMemory> planes) {
     UnsafeRow row = new UnsafeRow(made.numFields());
@@ -89,7 +90,7 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
 
   private void end(ArrowBuf its) {
     if (!used.remove(its)) {
-      return; // closed with all others
+      return; // closed together with all others
     }
     if (spare == null && !isClosed && its.refCnt() == 1) {
       spare = its;
@@ -98,7 +99,7 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
     }
   }
 
-  /** Frees the buffers of all rows, and ends the use of the exchange's memory. */
+  /** Frees the buffers of all rows, and ends the use of the sink's memory. */
   @Override
   public void close() {
     isClosed = true;

@@ -37,7 +37,7 @@ public final class PendingRows implements AutoCloseable {
   /**
    * A row that was begun.
    *
-   * @param row valid until this is closed
+   * @param row the row; valid until this is closed
    * @param planes memory for the values of each plane, outside the heap
    * @param end ends the use of the row's memory
    */
@@ -52,7 +52,7 @@ public final class PendingRows implements AutoCloseable {
   /**
    * Begins a row of {@code place}.
    *
-   * @param carried the row from which carried columns are read
+   * @param carried row from which the carried columns are read
    * @param isFinal true if the row is not changed after it was given out
    * @throws IllegalArgumentException if the row would have 2 GiB or more
    */

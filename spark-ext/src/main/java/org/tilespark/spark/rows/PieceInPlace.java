@@ -8,7 +8,7 @@ import org.tilespark.layout.Box;
  * arrays are those of the whole {@link #block}. Only for readers that know this class.
  */
 public final class PieceInPlace extends GenericInternalRow {
-  private Box block; // null before the first
+  private Box block; // null before the first piece
 
   /** A row of {@code fields} columns without a piece. */
   public PieceInPlace(int fields) {
@@ -18,7 +18,7 @@ public final class PieceInPlace extends GenericInternalRow {
   /**
    * Points this row to a piece.
    *
-   * @param columns content of all columns
+   * @param columns values of all columns
    * @param of box of the block that contains the piece
    */
   public void show(Object[] columns, Box of) {

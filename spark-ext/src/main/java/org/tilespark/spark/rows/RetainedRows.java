@@ -12,8 +12,9 @@ import org.tilespark.spark.rows.RetainableRows.Use;
  * whatever order the task's listeners run. For the task's thread.
  */
 public final class RetainedRows implements AutoCloseable {
-  private final Map<InternalRow, Optional<Use>> known = new IdentityHashMap<>(); // by row object
-  private InternalRow last; // that was asked for
+  // Uses of retained memory, by row object
+  private final Map<InternalRow, Optional<Use>> known = new IdentityHashMap<>();
+  private InternalRow last; // the row of the last question
   private boolean lastStays;
 
   /** True if the current memory of {@code row} stays until this is closed. */
@@ -28,7 +29,7 @@ public final class RetainedRows implements AutoCloseable {
     return lastStays;
   }
 
-  /** Frees the memory. */
+  /** Ends the use of all retained memory. */
   @Override
   public void close() {
     try {

@@ -15,7 +15,7 @@ public final class RowSink {
      */
     long room(long bytes, int fields);
 
-    /** Keeps all of that memory until the result is run, also if the task fails. */
+    /** Keeps all memory given so far until the result is run, also if the task fails. */
     Runnable hold();
   }
 
@@ -33,7 +33,8 @@ public final class RowSink {
       if (outer == null) {
         CURRENT.remove();
       } else {
-        CURRENT.set(outer); // a cache that is filled while an exchange reads it
+        // A sink may be used inside another: a cache that is filled while an exchange reads it
+        CURRENT.set(outer);
       }
     }
   }

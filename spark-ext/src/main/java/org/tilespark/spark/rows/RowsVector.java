@@ -50,7 +50,7 @@ public abstract class RowsVector extends ColumnVector {
     return new Field(type, rows::get, ordinal, owner);
   }
 
-  /** The array of a row, in place; it must not be null. */
+  /** The array of a row, in place; the array must not be null. */
   final ArrayData array(int rowId) {
     return holder(rowId).getArray(ordinal(rowId));
   }

@@ -3,7 +3,7 @@ package org.tilespark.spark.rows;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Frees something when its owner has closed this and every use has ended. Thread-safe. */
+/** Frees a resource when its owner has closed this and every use has ended. Thread-safe. */
 public final class SharedUse implements AutoCloseable {
   private final Runnable free;
   private int users = 1; // guarded by this
@@ -14,7 +14,7 @@ public final class SharedUse implements AutoCloseable {
     this.free = free;
   }
 
-  /** A further use; empty if all was freed. */
+  /** A further use; empty if the resource was freed. */
   public synchronized Optional<RetainableRows.Use> begin() {
     if (users == 0) {
       return Optional.empty();
@@ -40,7 +40,7 @@ public final class SharedUse implements AutoCloseable {
     }
   }
 
-  /** Ends the owner's use. May be called twice. */
+  /** Ends the owner's use of the resource. May be called twice. */
   @Override
   public void close() {
     if (!closed.getAndSet(true)) {

@@ -15,7 +15,10 @@ import org.tilespark.spark.error.StoppedException;
 final class Ahead implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ahead.class);
 
-  /** Steps take a second or two; a driver that never answers must not keep an application alive. */
+  /**
+   * The longest that closing waits: steps take a second or two, and a driver that never answers
+   * must not keep an application alive.
+   */
   private static final long MOST_WAIT_MILLIS = 30_000;
 
   private final List<Step> steps;
@@ -70,7 +73,7 @@ final class Ahead implements AutoCloseable {
             TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
       } catch (StoppedException e) {
         return;
-      } catch (Throwable e) { // one that left this thread would end an executor
+      } catch (Throwable e) { // an exception that left this thread would end the executor
         LOG.warn("Could not open {} ahead; tasks will try again", step.what(), e);
         return;
       }

@@ -15,11 +15,11 @@ import org.tilespark.spark.conf.Backend;
  */
 public record BackendChoice(Backend configured, Backend requested, String expected)
     implements Serializable {
-  /** Until the query is optimized: the CPU, as for whoever evaluates a plan before that. */
+  /** The choice before the query is optimized, and for others who evaluate a plan then: the CPU. */
   public static final BackendChoice NOT_YET =
       new BackendChoice(Backend.AUTO, Backend.CPU, "chosen when the query is optimized");
 
-  /** The choice that executors act on the configuration. */
+  /** The choice of operators that use the configured backend. */
   BackendChoice(Backend configured, String expected) {
     this(configured, configured, expected);
   }

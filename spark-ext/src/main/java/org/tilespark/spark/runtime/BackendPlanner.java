@@ -36,7 +36,7 @@ public final class BackendPlanner {
 
   private BackendPlanner() {}
 
-  /** The backend of operators that need no library. */
+  /** The backend of operators that need no external library. */
   public static BackendChoice choose(Backend requested, SparkContext context) {
     return choose(requested, context, cpu());
   }
@@ -95,7 +95,7 @@ public final class BackendPlanner {
             : host + ": " + cusolver.whyNot());
   }
 
-  /** The CPU, for the factors of strips. */
+  /** The backend of tasks that compute factors of strips: the CPU. */
   public static BackendChoice forPartsOfFactors(Backend configured, SparkContext context) {
     return new BackendChoice(
         configured,
@@ -114,7 +114,9 @@ public final class BackendPlanner {
     }
   }
 
-  /** The CPU, for blocks that are put together or cut where an exchange is. */
+  /**
+   * The backend of tasks that only put blocks together, or cut them, next to an exchange: the CPU.
+   */
   public static BackendChoice forMoves(Backend configured) {
     return new BackendChoice(configured, Backend.CPU, cpu() + ": blocks only move");
   }
@@ -158,7 +160,7 @@ public final class BackendPlanner {
    * The choice under {@code auto} for cheap work: the CPU if arrays are so small that a core
    * computes one faster than it can be copied to a GPU and back.
    *
-   * @param choice for arrays of any size
+   * @param choice the choice for arrays of any size
    * @param arrayBytes most bytes of one array; empty if the plan does not state it
    */
   public static BackendChoice unlessSmall(

@@ -3,16 +3,16 @@ package org.tilespark.spark.runtime;
 import org.apache.spark.SparkContext;
 import org.tilespark.spark.conf.TileSparkConf;
 
-/** How many bytes may be broadcast without a request. Stateless. */
+/** Computes the number of bytes that may be broadcast without a request. Stateless. */
 public final class BroadcastLimit {
-  /** The heap's share for broadcast data is 1 / this. */
+  /** Broadcast data may take 1 / HEAP_SHARE of the heap. */
   private static final int HEAP_SHARE = 8;
 
   private BroadcastLimit() {}
 
   /**
-   * The bytes by the session's configuration. The driver holds about three copies while it collects
-   * and sends, every executor one or two, all in the Java heap.
+   * The limit in bytes, by the session's configuration. The driver holds about three copies while
+   * it collects and sends, every executor one or two, all in the Java heap.
    */
   public static long bytes(SparkContext context) {
     long driver = Runtime.getRuntime().maxMemory();

@@ -35,7 +35,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 final class DeviceRegistry implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DeviceRegistry.class);
 
-  /** Spark's name for the resource. */
+  /** Spark's name for GPUs as a resource. */
   private static final String GPU = "gpu";
 
   /** The key by which an application asks Spark for GPUs. */
@@ -69,9 +69,10 @@ final class DeviceRegistry implements AutoCloseable {
 
   /** Holds a device once it is open. Each device has its own lock, since opening one takes long. */
   private static final class Slot {
-    private volatile Gpu gpu; // set under the lock of this, as is the other
-    private Availability<DeviceFourier> fourier; // null until first asked for
-    private Availability<DeviceFactorizer> factorizer; // likewise
+    private volatile Gpu gpu; // fourier and factorizer too: written under the lock of this
+    private Availability<DeviceFourier> fourier; // the device's transforms; null until requested
+    // The device's factorizer; null until requested
+    private Availability<DeviceFactorizer> factorizer;
 
     /**
      * Drops the opened objects, and closes them if {@code frees}, users before the objects that
@@ -113,8 +114,8 @@ final class DeviceRegistry implements AutoCloseable {
   /**
    * As {@link #gpu(Backend, TaskContext)} for a task with a preferred device.
    *
-   * @param wish gives the preferred device, from 0, for a number of devices; empty for no
-   *     preference. A device that Spark assigned takes precedence
+   * @param wish gives the number of the preferred device, from 0, for a number of devices; empty
+   *     for no preference. A device that Spark assigned takes precedence
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task, IntFunction<OptionalInt> wish) {
     Availability<TaskDevices> usable = usable(backend);

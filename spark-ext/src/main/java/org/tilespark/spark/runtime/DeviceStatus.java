@@ -3,7 +3,7 @@ package org.tilespark.spark.runtime;
 import java.io.Serializable;
 
 /**
- * One device of an executor at one time. Bytes of device memory.
+ * One device of an executor at one time. All bytes are of device memory.
  *
  * @param ordinal number of the device, in the executor's numbering
  * @param description name, architecture and driver
@@ -11,9 +11,9 @@ import java.io.Serializable;
  * @param inUseBytes bytes in use by all processes and the driver; -1 if unknown, for example after
  *     the device was lost
  * @param limitBytes most bytes that this executor's tasks may hold together
- * @param heldBytes bytes that they hold now
- * @param peakBytes the most they ever held
- * @param work work of the tasks on it
+ * @param heldBytes bytes that these tasks hold now
+ * @param peakBytes most bytes that these tasks ever held
+ * @param work work of the tasks on the device
  */
 public record DeviceStatus(
     int ordinal,

@@ -33,7 +33,7 @@ record DeviceWatch<T>(Iterator<T> results, ExecutorRuntime runtime, Consumer<T> 
         runtime);
   }
 
-  /** The result of {@code work}, watched likewise. */
+  /** The result of {@code work}, which is watched for a lost device in the same way. */
   static <R> R during(Supplier<R> work, ExecutorRuntime runtime) {
     try {
       return work.get();

@@ -6,9 +6,9 @@ import java.io.Serializable;
  * The memory in which an executor keeps blocks beyond their tasks, and the traffic of exchanges in
  * memory since the executor started, all in bytes.
  *
- * @param storeHeldBytes kept now, including cached blocks
- * @param storePeakBytes the peak of kept bytes
- * @param storeLimitBytes {@code memory.storeSize}
+ * @param storeHeldBytes bytes that are kept now, including cached blocks
+ * @param storePeakBytes most bytes that were ever kept
+ * @param storeLimitBytes limit of kept bytes, {@code memory.storeSize}
  * @param inMemoryBytes bytes of map outputs that were kept in memory
  * @param inPlaceBytes bytes of map outputs that were written directly to their memory, without a
  *     copy

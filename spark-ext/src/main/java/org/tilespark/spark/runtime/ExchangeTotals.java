@@ -14,23 +14,25 @@ public final class ExchangeTotals {
   private final LongAdder readLocally = new LongAdder();
   private final LongAdder readRemotely = new LongAdder();
 
-  /** An output was kept in memory, of which {@code inPlaceBytes} were not copied. */
+  /** Counts an output that is kept in memory, of which {@code inPlaceBytes} were not copied. */
   public void keptInMemory(long bytes, long inPlaceBytes) {
     inMemory.add(bytes);
     inPlace.add(inPlaceBytes);
   }
 
-  /** An output was written to files: immediately, or when other outputs needed memory. */
+  /**
+   * Counts an output that was written to files: immediately, or when other outputs needed memory.
+   */
   public void wroteFiles(long bytes) {
     inFiles.add(bytes);
   }
 
-  /** A task read from its own executor. */
+  /** Counts bytes that a task read from its own executor. */
   public void readLocally(long bytes) {
     readLocally.add(bytes);
   }
 
-  /** A task read from another executor. */
+  /** Counts bytes that a task read from another executor. */
   public void readRemotely(long bytes) {
     readRemotely.add(bytes);
   }

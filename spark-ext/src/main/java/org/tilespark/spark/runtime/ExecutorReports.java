@@ -13,14 +13,14 @@ public final class ExecutorReports {
 
   ExecutorReports() {}
 
-  /** Begins to collect. */
+  /** Begins to collect reports. */
   public static ExecutorReports start() {
     ExecutorReports reports = new ExecutorReports();
     CURRENT.set(reports);
     return reports;
   }
 
-  /** Forgets what was collected. */
+  /** Forgets the collected reports. */
   public static void stop() {
     CURRENT.set(null);
   }
@@ -40,7 +40,7 @@ public final class ExecutorReports {
     byExecutor.remove(executorId);
   }
 
-  /** GPUs of all executors. */
+  /** Number of GPUs of all executors. */
   public int devices() {
     return byExecutor.values().stream().mapToInt(ExecutorReport::devices).sum();
   }

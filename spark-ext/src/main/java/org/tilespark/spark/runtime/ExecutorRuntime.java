@@ -58,7 +58,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   /** The executor's id in local mode, where it shares the driver's process. */
   public static final String LOCAL_EXECUTOR = "driver";
 
-  /** Injected faults fall in the same places in every run. */
+  /** Seed of injected faults, so that these are in the same places in every run. */
   static final long FAULT_SEED = 20260101;
 
   private static final Object LOCK =
@@ -78,7 +78,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final Object memoryLock = new Object();
   // Null until requested; guarded by memoryLock. Below: guarded by this.
   private HostMemoryPools hostMemory;
-  private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>(); // by what it belongs to
+  private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>(); // by the resource's owner
   private boolean closed; // guarded by kept
 
   private ExecutorRuntime(SparkEnv env, Optional<List<String>> gpuAddresses) {
@@ -88,7 +88,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     UnaryOperator<String> settings = TileSparkConf.application(conf);
     TileSparkConf.all().stream()
         .filter(key -> key.reach() == ConfigKey.Reach.EXECUTOR)
-        .forEach(key -> key.read(settings)); // a wrong one fails here, not in each task
+        .forEach(key -> key.read(settings)); // a wrong setting fails here, not in each task
     this.hostProducts = new HostProducts(settings);
     this.uses = new Uses("The runtime of executor " + env.executorId(), this::free);
     this.devices = new DeviceRegistry(env.executorId(), conf, local, gpuAddresses);
@@ -167,8 +167,8 @@ public final class ExecutorRuntime implements AutoCloseable {
    * The device for a task, or empty for the CPU.
    *
    * @param task the task, or null outside one
-   * @param wish gives the preferred device, from 0, for a number of devices; empty for no
-   *     preference. A device that Spark assigned takes precedence
+   * @param wish gives the number of the preferred device, from 0, for a number of devices; empty
+   *     for no preference. A device that Spark assigned takes precedence
    * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; the
    *     message says why, and what helps
    */
@@ -176,7 +176,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     return devices.gpu(backend, task, wish);
   }
 
-  /** The number of the device that a task uses if it uses one. */
+  /** The number of the device that a task uses if it uses any. */
   public int deviceNumber(TaskContext task) {
     return devices.deviceNumber(task);
   }
@@ -295,7 +295,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     return gpu.map(each -> pools.pinned(each.device())).orElseGet(pools::plain);
   }
 
-  /** Plain Arrow memory, for what no device will read. */
+  /** Plain Arrow memory, for data that no device reads. */
   public ArrowMemory memory() {
     return hostMemory().plain();
   }
@@ -305,7 +305,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     return hostMemory().pinnedShareBytes();
   }
 
-  /** The host twin. */
+  /** The transposer of the CPU. */
   public Transposer hostTransposer() {
     return hostTransposer;
   }
@@ -334,7 +334,7 @@ public final class ExecutorRuntime implements AutoCloseable {
    * cuSOLVER, others by {@link #hostFactorizer}.
    *
    * @param backend {@link Backend#CPU} to use only {@link #hostFactorizer}
-   * @param task null outside a task, where the CPU is used
+   * @param task the task; null outside one, where the CPU is used
    */
   public <T> T factorized(Backend backend, TaskContext task, Function<Factorizer, T> work) {
     try (TaskScope scope = new TaskScope()) {
@@ -347,14 +347,16 @@ public final class ExecutorRuntime implements AutoCloseable {
    * The place where a task's programs on blocks run.
    *
    * @param gpu the device; empty for the CPU
-   * @param fourier transforms on the device; empty for the CPU, and if no program transforms
+   * @param fourier transforms on the device; empty for the CPU, and if the programs have no
+   *     transform
    */
   public record BlockPlace(Optional<Gpu> gpu, Optional<DeviceFourier> fourier) {
     /**
      * A pipeline for a task that was started on {@link #gpu}.
      *
      * @param batchBytes bytes of values that make a batch
-     * @param batchesAhead most batches that are downloaded to pinned memory ahead of need
+     * @param batchesAhead most batches of results that are downloaded to pinned memory ahead of
+     *     need
      */
     public BlockPipeline open(
         TaskRun run, long batchBytes, int batchesAhead, PipelineListener listener) {
@@ -429,12 +431,14 @@ public final class ExecutorRuntime implements AutoCloseable {
     return telemetry.exchange();
   }
 
-  /** The exchange and its memory now. */
+  /**
+   * The current state of exchanges in memory, and of the memory that they share with cached blocks.
+   */
   public ExchangeStatus exchangeStatus() {
     return telemetry.exchange().status(storeBudget());
   }
 
-  /** This executor now, for the driver. */
+  /** The current state of this executor, for the driver. */
   public ExecutorStatus status() {
     Backend backend = TileSparkConf.BACKEND.read(TileSparkConf.application(env.conf()));
     boolean lost = lostDevice().isPresent();
@@ -447,7 +451,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         exchangeStatus());
   }
 
-  /** Host memory now. */
+  /** The current state of host memory. */
   public HostStatus hostStatus() {
     return hostMemory().status(hostWork());
   }
@@ -490,7 +494,7 @@ public final class ExecutorRuntime implements AutoCloseable {
    * @param making makes the resource, without effects on others; called while no lock is held
    * @throws StoppedException if the application has stopped
    */
-  @SuppressWarnings("unchecked") // an owner has things of one type
+  @SuppressWarnings("unchecked") // all resources of an owner have one type
   public <T extends AutoCloseable> T kept(Object owner, Function<ExecutorRuntime, T> making) {
     synchronized (kept) {
       requireOpen();
@@ -529,8 +533,8 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Closes resources kept between tasks, and provides no memory from now on. Memory that is in use,
-   * and the devices, are freed by their last user: at once if no task runs. May be called twice.
+   * Closes resources kept between tasks, and provides no memory from now on. Memory in use, and the
+   * devices, are freed by their last user: at once if no task runs. May be called twice.
    */
   @Override
   public void close() {

@@ -7,11 +7,11 @@ import java.util.List;
  * The state of an executor at one time; it is sent to the driver.
  *
  * @param executorId Spark's id of the executor
- * @param cpuReason why tasks compute on the CPU there; empty if none did
- * @param lostDevice the CUDA error by which it lost its device; empty if it did not
- * @param devices devices that it opened
- * @param host its host memory
- * @param exchange memory that it keeps between tasks
+ * @param cpuReason reason why the executor's tasks compute on the CPU; empty if none did
+ * @param lostDevice CUDA error by which the executor lost its device; empty if it did not
+ * @param devices status of each device that the executor opened
+ * @param host status of the executor's host memory
+ * @param exchange status of the memory that the executor keeps between tasks
  */
 public record ExecutorStatus(
     String executorId,

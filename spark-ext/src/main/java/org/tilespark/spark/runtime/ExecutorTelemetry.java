@@ -60,7 +60,7 @@ final class ExecutorTelemetry {
     try {
       MemoryInfo memory = device.memoryInfo();
       return memory.totalBytes() - memory.freeBytes();
-    } catch (CudaFailure e) { // a task will meet it too, and say so
+    } catch (CudaFailure e) { // a task will meet this failure too, and report it
       return -1;
     }
   }

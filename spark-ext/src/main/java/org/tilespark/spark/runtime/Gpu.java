@@ -22,10 +22,10 @@ import org.tilespark.kernels.tune.TuningStore;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * One device of an executor with what belongs to it.
+ * One device of an executor, and the resources on it.
  *
  * @param panels panels that tasks of this executor share, in memory of {@code governor}
- * @param totalBytes all of its memory
+ * @param totalBytes bytes of all memory of the device
  */
 public record Gpu(
     CudaDevice device,
@@ -44,7 +44,7 @@ public record Gpu(
    * @throws ResourceException if the reserve leaves nothing to tasks
    */
   static Gpu open(int number, UnaryOperator<String> conf) {
-    Deque<AutoCloseable> opened = new ArrayDeque<>(); // the last first
+    Deque<AutoCloseable> opened = new ArrayDeque<>(); // opened resources, the last one first
     try {
       CudaDevice device = CudaDevice.open(number);
       opened.push(device);
@@ -68,7 +68,7 @@ public record Gpu(
     }
   }
 
-  /** Closes all of it, users before used. */
+  /** Closes all resources, each before those that it uses, and the device last. */
   @Override
   public void close() {
     Closing.all(List.of(panels, elementwise, transposer, multiplier, device));

@@ -27,24 +27,25 @@ public final class GpuTurns {
 
   private final int concurrentTasks;
   private final ToIntFunction<TaskContext> deviceOf;
-  private final Map<Integer, Semaphore> free = new ConcurrentHashMap<>(); // by device
-  private final Map<Long, Turn> turns = new ConcurrentHashMap<>(); // by task attempt
+  // Free turns of each device, by its number
+  private final Map<Integer, Semaphore> free = new ConcurrentHashMap<>();
+  private final Map<Long, Turn> turns = new ConcurrentHashMap<>(); // by id of the task attempt
 
   /**
    * Turns of at most {@code concurrentTasks} tasks at a time on each device.
    *
-   * @param deviceOf says which device a task uses
+   * @param deviceOf gives the number of the device that a task uses
    */
   GpuTurns(int concurrentTasks, ToIntFunction<TaskContext> deviceOf) {
     this.concurrentTasks = concurrentTasks;
     this.deviceOf = deviceOf;
   }
 
-  /** One task attempt. */
+  /** The state of one task attempt. */
   private final class Turn {
     private final DeviceTask task;
-    private Semaphore device; // free turns of the device that it used last; null before the first
-    private boolean held; // guarded by turns, as is device
+    private Semaphore device; // free turns of the device that the task used last; null before
+    private boolean held; // true if the task holds a turn; guarded by turns, as is device
     private volatile boolean awaitsInput;
     private volatile long inputs; // number of requests for input; written by the task's thread
 

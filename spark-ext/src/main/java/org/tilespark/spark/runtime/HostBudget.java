@@ -22,11 +22,11 @@ import org.tilespark.spark.conf.TileSparkConf;
  *       executor of a resource profile with a smaller container has a smaller budget.
  * </ul>
  *
- * @param pinnedPoolBytes 0 without a device
+ * @param pinnedPoolBytes bytes of the pool of pinned memory; 0 without a device
  * @param storeBytes most bytes of stores; pools keep memory that stores have released
  */
 record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
-  /** Spark's own default of the overhead. */
+  /** Least memory overhead, as by Spark's own default. */
   private static final long LEAST_OVERHEAD_BYTES = 384L << 20;
 
   /** Bytes of a JVM in addition to heap and pools; soak tests measured 313 to 383 MiB. */
@@ -96,7 +96,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
     return usesDevice ? JVM_AND_DRIVER_BYTES : JVM_BYTES;
   }
 
-  /** The budget; negative if there is less than nothing. */
+  /** Bytes of the whole budget; negative if other uses need more than there is. */
   private static long whole(SparkConf conf, long restBytes, Machine machine) {
     String master = conf.get("spark.master", "local");
     long taken = machine.heapBytes + offHeapBytes(conf) + pythonBytes(conf) + restBytes;
@@ -129,7 +129,7 @@ record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
         : Math.max(least, byFactor);
   }
 
-  /** The shares in words, each with the key that sets it. */
+  /** The sizes of pools and stores in words, each with the key that sets it. */
   String summary() {
     return "up to %d MiB outside the Java heap for blocks between tasks and cached blocks, which then"
             .formatted(storeBytes >> 20)

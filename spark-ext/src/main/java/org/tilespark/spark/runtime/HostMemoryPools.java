@@ -44,10 +44,11 @@ final class HostMemoryPools {
   private final ArrowMemory plain;
   // Guarded by this.
   private PinnedPool pinnedPool; // null until a device is used
-  private HostMemorySource pinnedMemory; // the same
+  private HostMemorySource pinnedMemory; // null until a device is used
   private ArrowMemory pinned;
   private volatile boolean shut; // written under the lock of this
-  private volatile boolean isPinning; // stores take pinned memory; read under locks of pools
+  // True if stores take pinned memory; read under locks of pools
+  private volatile boolean isPinning;
 
   /**
    * Pools that keep memory within {@code budget}.
@@ -117,12 +118,12 @@ final class HostMemoryPools {
     return pool.pinAhead(budget.pinnedPoolBytes());
   }
 
-  /** Pinned memory, if a device is used. */
+  /** Pinned memory; empty until a device is used. */
   synchronized Optional<ArrowMemory> pinned() {
     return Optional.ofNullable(pinned);
   }
 
-  /** Memory of which each allocation is a use of the runtime. */
+  /** Memory whose every allocation is a use of the runtime. */
   private final class Counted implements HostMemorySource {
     private final HostMemorySource source;
 
@@ -154,7 +155,7 @@ final class HostMemoryPools {
     }
   }
 
-  /** A use of the runtime. */
+  /** An allocation that is a use of the runtime until it is freed. */
   private final class Use implements HostMemorySource.Allocation {
     private final HostMemorySource.Allocation allocation;
 
@@ -201,7 +202,7 @@ final class HostMemoryPools {
             return first.allocate(bytes);
           } catch (StoppedException e) {
             throw e;
-          } catch (RuntimeException e) { // there is too little, or the device is lost
+          } catch (RuntimeException e) { // too little memory, or a lost device
             LOG.debug("Plain memory instead of pinned", e);
           }
         }
@@ -210,7 +211,7 @@ final class HostMemoryPools {
 
       @Override
       public boolean isPinned() {
-        return false; // not for sure
+        return false; // an allocation may be plain
       }
     };
   }

@@ -20,12 +20,12 @@ final class HostProducts implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HostProducts.class);
 
   private final UnaryOperator<String> settings;
-  // Guarded by this; null until asked for.
+  // Guarded by this; null until requested.
   private Multiplier multiplier;
   private Factorizer factorizer;
 
   /**
-   * @param settings the application's
+   * @param settings the application's settings, by key
    */
   HostProducts(UnaryOperator<String> settings) {
     this.settings = settings;

@@ -6,22 +6,25 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * An executor's host memory outside the Java heap, and what it computed on the CPU.
+ * An executor's host memory outside the Java heap, and its work on the CPU.
  *
- * @param memory bytes, in the order of the enum
+ * @param memory bytes of each kind, in the order of the enum
  * @param work work on the CPU
  */
 public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
     implements Serializable {
   /** Bytes of Arrow buffers; the {@code KEPT} ones are free memory kept for reuse. */
   public enum Memory {
-    /** Pinned, alive now. */
+    /** Pinned memory, alive now. */
     PINNED_HELD("pinnedHeldBytes"),
-    /** Pinned, most ever alive. */
+    /** Pinned memory, most ever alive. */
     PINNED_PEAK("pinnedPeakBytes"),
-    /** Pinned, kept for reuse. */
+    /** Pinned memory, kept for reuse. */
     PINNED_KEPT("pinnedKeptBytes"),
-    /** {@code memory.pinnedPoolSize}; memory that stores released is kept in addition. */
+    /**
+     * Size of the pinned pool, {@code memory.pinnedPoolSize}; memory that stores released is kept
+     * in addition.
+     */
     PINNED_POOL("pinnedPoolBytes"),
     /** Plain memory, alive now. */
     PLAIN_HELD("plainHeldBytes"),
@@ -29,7 +32,10 @@ public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
     PLAIN_PEAK("plainPeakBytes"),
     /** Plain memory, kept for reuse. */
     PLAIN_KEPT("plainKeptBytes"),
-    /** {@code memory.hostPoolSize}; without a device, memory that stores released is kept too. */
+    /**
+     * Size of the plain pool, {@code memory.hostPoolSize}; without a device, memory that stores
+     * released is kept too.
+     */
     PLAIN_POOL("plainPoolBytes");
 
     private final String key;
@@ -38,7 +44,7 @@ public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
       this.key = key;
     }
 
-    /** The key in JSON. */
+    /** The kind's key in JSON. */
     @Override
     public String toString() {
       return key;

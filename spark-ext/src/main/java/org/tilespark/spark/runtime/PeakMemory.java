@@ -17,7 +17,7 @@ public final class PeakMemory implements CustomMetric {
   }
 
   /**
-   * @param description its name in the UI
+   * @param description the metric's name in the UI
    */
   public PeakMemory(String description) {
     this.description = description;

@@ -26,7 +26,7 @@ public final class PipelineTotals implements PipelineListener {
   /**
    * The totals at one time.
    *
-   * @param figures each measure's value, in their order
+   * @param figures value of each measure, in the order of the enum
    */
   public record Snapshot(Map<Measure, Long> figures) implements Serializable {
     /** Totals of no work. */
@@ -46,7 +46,10 @@ public final class PipelineTotals implements PipelineListener {
       return figures.get(measure);
     }
 
-    /** Totals of this and another device together; the peak of pinned memory is the larger one. */
+    /**
+     * The sum of these totals and those of another device; the peak of pinned memory is the larger
+     * one.
+     */
     public Snapshot plus(Snapshot other) {
       return of(m -> m.overDevices().applyAsLong(get(m), other.get(m)));
     }
@@ -57,7 +60,7 @@ public final class PipelineTotals implements PipelineListener {
     return Snapshot.of(measure -> values.get(measure).get());
   }
 
-  /** A batch of {@code blockCount} blocks went to the next operator. */
+  /** Counts a batch of {@code blockCount} blocks that went to the next operator. */
   public void handedOut(int blockCount) {
     heard(Measure.BATCHES, 1);
     heard(Measure.BLOCKS, blockCount);

@@ -7,7 +7,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /** The log line that summarises tilespark's settings and devices in an application. Stateless. */
 public final class SessionLine {
-  /** The key by which Spark finds who caches. */
+  /** The key of the class that serializes Spark's cache. */
   private static final String CACHE_SERIALIZER = "spark.sql.cache.serializer";
 
   private static final String SHUFFLE_MANAGER = "spark.shuffle.manager";

@@ -39,7 +39,7 @@ public final class StatusSender implements AutoCloseable {
           },
           new ThreadPoolExecutor.DiscardPolicy()); // tasks may end while the executor does
 
-  /** Begins to send what {@code status} says. */
+  /** Begins to send the results of {@code status}. */
   public StatusSender(Line line, Supplier<ExecutorStatus> status) {
     this.line = line;
     this.status = status;
@@ -47,7 +47,7 @@ public final class StatusSender implements AutoCloseable {
         thread.scheduleWithFixedDelay(this::now, 0, INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** A task ended: sends a status within a second, one for all tasks that end until then. */
+  /** Sends a status within a second, one for all calls until then; called when a task ended. */
   public void soon() {
     if (pending.compareAndSet(false, true)) {
       var ignored =
@@ -61,13 +61,13 @@ public final class StatusSender implements AutoCloseable {
     }
   }
 
-  /** Sends at once, on the caller's thread. */
+  /** Sends a status at once, on the caller's thread. */
   public void now() {
     try {
       line.send(status.get());
-    } catch (InterruptedException e) { // it is being closed
+    } catch (InterruptedException e) { // the sender is being closed
       Thread.currentThread().interrupt();
-    } catch (Exception e) { // a status is worth no task and no executor
+    } catch (Exception e) { // a lost status must fail no task and no executor
       if (saidFailure.compareAndSet(false, true)) {
         LOG.warn(
             "Could not talk to the driver; the GPU tab may be behind, and outputs that nobody reads"

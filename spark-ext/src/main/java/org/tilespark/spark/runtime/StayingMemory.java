@@ -34,7 +34,7 @@ public final class StayingMemory implements AutoCloseable {
                   new ForeignAllocation(1, values.offset()) {
                     @Override
                     protected void release0() {
-                      // It stays for other reasons.
+                      // Nothing is freed: others keep the memory until the task ends.
                     }
                   });
     }

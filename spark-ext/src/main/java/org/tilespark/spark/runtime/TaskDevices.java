@@ -24,10 +24,10 @@ final class TaskDevices {
   private final List<String> addresses;
   private final boolean leavesOthers;
   // Guarded by this.
-  private final int[] tasks; // of each address, now
-  private final long[] everTasks; // of each address, since the beginning
-  private int used = 1; // of the addresses, the first ones
-  private final Map<Long, Integer> chosen = new HashMap<>(); // by task attempt
+  private final int[] tasks; // number of running tasks of each address
+  private final long[] everTasks; // number of tasks that each address ever had
+  private int used = 1; // number of addresses in use: the first ones
+  private final Map<Long, Integer> chosen = new HashMap<>(); // index of each task attempt's address
 
   private TaskDevices(List<String> addresses, boolean leavesOthers) {
     this.addresses = List.copyOf(addresses);
@@ -65,7 +65,7 @@ final class TaskDevices {
     return Availability.of(new TaskDevices(List.of("0"), visible > 1));
   }
 
-  /** How many devices the executor may use. */
+  /** Count of devices that the executor may use. */
   int count() {
     return addresses.size();
   }
@@ -77,7 +77,7 @@ final class TaskDevices {
     return leavesOthers;
   }
 
-  /** The device for what is no task. */
+  /** The device for work outside of tasks. */
   int first() {
     return number(addresses.get(0));
   }
@@ -96,8 +96,8 @@ final class TaskDevices {
   /**
    * As {@link #of(long, List)} for a task with a preferred device.
    *
-   * @param wish gives the preferred device, from 0, for a number of devices; empty for no
-   *     preference. It is used unless it has far more tasks than another
+   * @param wish gives the number of the preferred device, from 0, for a number of devices; empty
+   *     for no preference. It is used unless it has far more tasks than another
    */
   int of(long taskAttempt, List<String> assigned, IntFunction<OptionalInt> wish) {
     if (!assigned.isEmpty()) {

@@ -28,7 +28,7 @@ final class TaskFactorizers {
   private final AtomicBoolean saidWhyNone = new AtomicBoolean();
   private final AtomicBoolean saidWhyRefused = new AtomicBoolean();
 
-  /** Borrows both. */
+  /** Factorizers that use a runtime and its devices, both borrowed. */
   TaskFactorizers(ExecutorRuntime runtime, DeviceRegistry devices) {
     this.runtime = runtime;
     this.devices = devices;
@@ -39,7 +39,7 @@ final class TaskFactorizers {
    *
    * @param backend {@link Backend#GPU} acts like {@link Backend#AUTO} here, since small matrices
    *     use the CPU anyway
-   * @param task null outside a task, where the CPU is used
+   * @param task the task; null outside one, where the CPU is used
    */
   Factorizer of(Backend backend, TaskContext task) {
     Factorizer host = runtime.hostFactorizer();
@@ -52,7 +52,7 @@ final class TaskFactorizers {
     try {
       Optional<Gpu> gpu = runtime.gpu(Backend.AUTO, task);
       if (gpu.isEmpty()) {
-        return Optional.empty(); // the registry has said why
+        return Optional.empty(); // the device registry has logged the reason
       }
       Availability<DeviceFactorizer> found = devices.factorizer(gpu.get());
       if (!found.isPresent() && saidWhyNone.compareAndSet(false, true)) {
@@ -83,7 +83,7 @@ final class TaskFactorizers {
         governor.acquire(
             bytes,
             bytes,
-            size -> () -> {}, // the factorizer allocates it in several buffers
+            size -> () -> {}, // no buffer here: the factorizer allocates several
             turns.of(task)::settle,
             runtime.pipelineTotals(Optional.of(gpu)))) {
       work.run();

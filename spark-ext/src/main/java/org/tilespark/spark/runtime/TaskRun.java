@@ -22,7 +22,7 @@ import org.tilespark.spark.rows.RetainedRows;
  * that is closed at the task's end, whether it succeeds, fails or is killed.
  *
  * @param gpu the device; empty on the CPU
- * @param memory memory for it: pinned for a device, else plain
+ * @param memory memory for the device or the CPU: pinned for a device, else plain
  * @param allocator allocator of {@code memory}, for this task only; owned by {@code scope}
  * @param totals totals of this executor's work on that device or on the CPU
  * @param retained rows that pipelines read in place; owned by {@code scope}, closed last
@@ -36,7 +36,7 @@ public record TaskRun(
     PipelineTotals totals,
     RetainedRows retained,
     TaskScope scope) {
-  /** Least device memory of all tasks for large tiles in reductions. */
+  /** Least device memory, of all tasks together, with which tiles of reductions are large. */
   private static final long ROOM_FOR_LARGE_TILES = 4L << 30;
 
   /**
@@ -77,7 +77,7 @@ public record TaskRun(
    * The multiplier of this task: on its device if it has one, otherwise on the CPU. Owned by the
    * scope.
    *
-   * @param peers equal for tasks that may share panels on a device
+   * @param peers key of the tasks that may share panels on a device: equal for these
    * @param results allocator for large downloaded tiles; borrowed
    */
   public PanelMultiplier multiplier(

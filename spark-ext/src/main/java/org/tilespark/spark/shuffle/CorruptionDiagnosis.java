@@ -18,7 +18,7 @@ import org.tilespark.spark.shuffle.TileShuffleReader.Block;
 final class CorruptionDiagnosis {
   private static final Logger LOG = LoggerFactory.getLogger(CorruptionDiagnosis.class);
 
-  /** Use and algorithm of checksums in Spark's files. */
+  /** The settings of checksums in Spark's files: whether there are any, and their algorithm. */
   record Settings(boolean enabled, String algorithm) {
     static final String ALGORITHM = "spark.shuffle.checksum.algorithm";
     private static final String ENABLED = "spark.shuffle.checksum.enabled";
@@ -33,9 +33,9 @@ final class CorruptionDiagnosis {
     }
   }
 
-  /** Bytes that a reader got. */
+  /** The bytes that a reader received. */
   interface Bytes {
-    /** Adds them in their order. */
+    /** Adds the bytes to a checksum, in their order. */
     void addTo(Checksum checksum) throws IOException;
   }
 

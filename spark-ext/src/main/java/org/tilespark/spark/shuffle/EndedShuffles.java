@@ -62,19 +62,19 @@ final class EndedShuffles extends SparkListener {
   record Removed(int shuffle) implements SparkListenerEvent {
     @Override
     public boolean logEvent() {
-      return false; // readers of event logs do not know it
+      return false; // readers of event logs do not know this event
     }
   }
 
-  /** A shuffle whose execution runs, or whose jobs do. */
+  /** The state of a shuffle that its execution, a job or a persisted RDD may still need. */
   private static final class Life {
-    private final long execution; // that made it
-    private final Set<Integer> keepers = new HashSet<>(); // persisted RDDs that need it
-    private int jobs; // that run and may read it
-    private boolean wasRead; // by a job that succeeded
-    private boolean stays; // Spark's cleaner has to let it go
-    private boolean hasEnded; // the execution has
-    private boolean hasFailed; // the execution has
+    private final long execution; // the execution that made the shuffle
+    private final Set<Integer> keepers = new HashSet<>(); // persisted RDDs that need the shuffle
+    private int jobs; // number of running jobs that may read the shuffle
+    private boolean wasRead; // true once a job that read it succeeded
+    private boolean stays; // true if only Spark's cleaner may remove it
+    private boolean hasEnded; // true once its execution has ended
+    private boolean hasFailed; // true if its execution has failed
 
     Life(long execution) {
       this.execution = execution;
@@ -120,7 +120,7 @@ final class EndedShuffles extends SparkListener {
     made.computeIfAbsent(execution, id -> new ArrayList<>()).add(shuffle);
   }
 
-  /** Spark's cleaner was faster. */
+  /** Forgets a shuffle that Spark's cleaner has removed before it ended here. */
   synchronized void forget(int shuffle) {
     lives.remove(shuffle);
   }
@@ -139,7 +139,8 @@ final class EndedShuffles extends SparkListener {
     ScalaInterop.<StageInfo>list(start.stageInfos())
         .forEach(stage -> stages.put(stage.stageId(), stage));
     Uses uses = new Uses(new HashSet<>(), new HashSet<>());
-    Set<Integer> outside = new HashSet<>(); // of no persisted RDD: a job needs what they write
+    // Shuffles that the job needs even if all persisted RDDs are available
+    Set<Integer> outside = new HashSet<>();
     for (StageInfo stage : outside(stages)) {
       addLive(stage, outside);
     }
@@ -175,7 +176,7 @@ final class EndedShuffles extends SparkListener {
     stages
         .values()
         .forEach(stage -> parents(stage, stages).forEach(it -> found.remove(it.stageId())));
-    ArrayDeque<StageInfo> open = new ArrayDeque<>(found.values()); // the last one
+    ArrayDeque<StageInfo> open = new ArrayDeque<>(found.values()); // begins with the last stage
     while (!open.isEmpty()) {
       StageInfo next = open.poll();
       if (kept(next).isEmpty()) {
@@ -295,8 +296,8 @@ final class EndedShuffles extends SparkListener {
   }
 
   /**
-   * Removes a shuffle that no execution, job or persisted RDD needs, and adds it to the ended ones
-   * if it can no longer be needed.
+   * Removes a shuffle that no execution, job or persisted RDD needs, and adds it to {@code ended}
+   * if its outputs can be released.
    */
   private void addIfOver(int shuffle, Life life, List<Integer> ended) {
     if (life.hasEnded && life.jobs == 0 && (life.stays || life.keepers.isEmpty())) {

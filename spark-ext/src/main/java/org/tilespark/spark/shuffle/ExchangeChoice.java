@@ -18,10 +18,10 @@ public record ExchangeChoice(ExchangeMode mode, Optional<String> whyNotInMemory)
   private static final String MANAGER = "spark.shuffle.manager";
 
   /**
-   * The choice.
+   * The choice for the shuffles of a session.
    *
    * @param application configuration of the application
-   * @param session the configuration of the session that plans
+   * @param session configuration of the session that plans
    */
   public static ExchangeChoice of(SparkConf application, UnaryOperator<String> session) {
     ExchangeMode mode = TileSparkConf.EXCHANGE_MODE.read(session);

@@ -19,7 +19,10 @@ record ExchangeCounts(Optional<ExchangeMetrics> node, ExchangeTotals executor) {
     return new ExchangeCounts(ExchangeInput.writing(), ExecutorRuntime.current().exchangeTotals());
   }
 
-  /** Bytes in files are counted by the store, since it also writes files later. */
+  /**
+   * Counts bytes that were written; the store counts bytes in files, since it also writes files
+   * later.
+   */
   void wrote(long bytes, boolean isInMemory, long inPlaceBytes) {
     node.ifPresent(metrics -> metrics.wrote(bytes, isInMemory, inPlaceBytes));
     if (isInMemory) {

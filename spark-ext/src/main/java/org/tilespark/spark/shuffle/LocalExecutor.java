@@ -35,7 +35,7 @@ public final class LocalExecutor implements RpcEndpoint {
       RpcEnv env = SparkEnv.get().rpcEnv();
       env.setupEndpoint(
           CoarseGrainedSchedulerBackend$.MODULE$.ENDPOINT_NAME(), new LocalExecutor(env));
-    } catch (RuntimeException | LinkageError e) { // a later Spark may have one
+    } catch (RuntimeException | LinkageError e) { // a later Spark may have this endpoint
       LOG.debug("Nobody says for tilespark that the local executor is alive", e);
     }
   }

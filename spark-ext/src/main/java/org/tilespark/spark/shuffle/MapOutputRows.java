@@ -40,7 +40,7 @@ interface MapOutputRows extends AutoCloseable {
     private UnsafeRow row;
     private Product2<Object, Object> record;
 
-    /** Tells {@code given} of each row object. */
+    /** A row that {@code given} is told of, whenever its object changes. */
     Target(Consumer<UnsafeRow> given) {
       this.given = given;
     }
@@ -67,7 +67,7 @@ interface MapOutputRows extends AutoCloseable {
 
   /** Rows of an output in this process. */
   final class OfOutput implements MapOutputRows {
-    private final MapOutput output; // retained
+    private final MapOutput output; // retained output
     private final int partition;
     private int at;
 
@@ -76,7 +76,7 @@ interface MapOutputRows extends AutoCloseable {
       this.partition = partition;
     }
 
-    /** Bytes of its partition on the wire. */
+    /** Bytes of the output's partition as they are sent. */
     long bytes() {
       return output.wireBytes(partition);
     }
@@ -111,7 +111,7 @@ interface MapOutputRows extends AutoCloseable {
       this.owner = owner;
     }
 
-    /** All bytes that came, for a diagnosis. */
+    /** All received bytes, for a diagnosis. */
     CorruptionDiagnosis.Bytes bytes() {
       return bytes;
     }
@@ -130,7 +130,7 @@ interface MapOutputRows extends AutoCloseable {
      * Rows of a file, which are read frame by frame.
      *
      * @param place place that the partition's header must have
-     * @param buffer for its frames; borrowed until this is closed
+     * @param buffer buffer for the partition's frames; borrowed until this is closed
      * @throws IOException if the file has no valid partition at the place
      */
     static Verified ofFile(ManagedBuffer file, int place, PartitionFrames.Buffer buffer)
@@ -162,7 +162,7 @@ interface MapOutputRows extends AutoCloseable {
       }
     }
 
-    /** Checks that bytes belong to the requested partition. */
+    /** Checks that bytes belong to the requested partition: the places of both must be equal. */
     static void checkPlace(int found, int expected) throws CorruptDataException {
       if (found != expected) {
         throw new CorruptDataException("These are the bytes of another partition");

@@ -34,10 +34,10 @@ final class OutputBuffer extends ManagedBuffer {
 
   private static final int TLS_CHUNK_BYTES = 64 << 10; // as Spark sends its files
 
-  /** These partitions in Spark's files. */
+  /** Finds these partitions in Spark's files. */
   interface Files {
     /**
-     * Finds them.
+     * The buffer of these partitions in files.
      *
      * @throws IOException if there are none
      */
@@ -53,12 +53,12 @@ final class OutputBuffer extends ManagedBuffer {
   private final int maxBufferBytes;
   // Guarded by this.
   private int uses = 1;
-  private MapOutput sent; // retained output; null before sending, and if it is sent from files
+  private MapOutput sent; // retained output; null before it is sent, and if files are sent
 
   /**
    * Partitions {@code from} to {@code to}, exclusive.
    *
-   * @param output borrowed; it may be moved to files, or removed, from now on
+   * @param output output in memory; borrowed. It may be moved to files, or removed, from now on
    * @param memory looks up the output again and retains it; empty if it is not in memory
    * @param files finds the partitions in files
    * @param maxBufferBytes bytes of one Netty buffer: {@link #MAX_BUFFER_BYTES}, or less in tests.
@@ -138,7 +138,7 @@ final class OutputBuffer extends ManagedBuffer {
   }
 
   /**
-   * A copy.
+   * A copy of the partitions' bytes.
    *
    * @throws ArithmeticException if the partitions have 2 GiB or more, which no array holds
    */
@@ -223,7 +223,7 @@ final class OutputBuffer extends ManagedBuffer {
     try {
       List<CompositeByteBuf> parts = bytes(sent);
       return parts.size() == 1 ? parts.get(0) : new OutputRegion(parts);
-    } catch (RuntimeException | Error e) { // of an error, Spark's encoder does not release this
+    } catch (RuntimeException | Error e) { // after an error, Spark's encoder does not release this
       endSending();
       throw e;
     }

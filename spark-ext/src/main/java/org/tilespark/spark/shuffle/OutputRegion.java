@@ -23,7 +23,7 @@ final class OutputRegion extends AbstractFileRegion {
   private final long count;
   private long transferred;
 
-  /** The readable bytes of all buffers, which it takes. */
+  /** The readable bytes of all buffers, which this region owns from now on. */
   OutputRegion(Collection<? extends ByteBuf> buffers) {
     this.buffers = new ArrayDeque<>(buffers);
     this.count = buffers.stream().mapToLong(ByteBuf::readableBytes).sum();

@@ -30,11 +30,11 @@ final class ReceivedBlock extends ManagedBuffer
   // Guarded by this.
   private final ByteBuffer head = ByteBuffer.allocate(CheckedHeader.BYTES);
   private HostMemorySource.Allocation memory; // null before its length is known, and once freed
-  private int place; // what the header says of it
-  private long total; // without the header
-  private long filled; // the same
+  private int place; // checksum of the partition's place, as the header states it
+  private long total; // bytes of all frames, without the header
+  private long filled; // received bytes of frames, without the header
   private boolean freed;
-  private Exception failure; // null unless it cannot be read
+  private Exception failure; // reason why the block cannot be read; null if there is none
 
   /** A block without bytes yet. */
   ReceivedBlock(HostMemorySource source) {
@@ -95,22 +95,22 @@ final class ReceivedBlock extends ManagedBuffer
     return this;
   }
 
-  /** The reason why it cannot be read; empty if it can. */
+  /** The reason why the block cannot be read; empty if it can. */
   synchronized Optional<Exception> failure() {
     return Optional.ofNullable(failure);
   }
 
-  /** The address of the first frame. */
+  /** The address of the block's first frame. */
   synchronized long address() {
     return memory.address();
   }
 
-  /** The checksum of its place, as its header states it. */
+  /** The checksum of the partition's place, as the header states it. */
   synchronized int place() {
     return place;
   }
 
-  /** Adds all received bytes, including the header, for a diagnosis. */
+  /** Adds all received bytes, including the header, to a checksum, for a diagnosis. */
   synchronized void addTo(Checksum checksum) {
     checksum.update(head.array(), 0, head.position());
     for (long at = 0; memory != null && at < filled; at += MOST_BYTES) {
@@ -125,7 +125,7 @@ final class ReceivedBlock extends ManagedBuffer
     return total;
   }
 
-  /** Frees it, once. */
+  /** Frees the block's memory, once. */
   synchronized void free() {
     freed = true;
     if (memory != null) {
@@ -134,7 +134,7 @@ final class ReceivedBlock extends ManagedBuffer
     }
   }
 
-  /** Spark gives a download up that failed. */
+  /** Called by Spark when it gives up a failed download. */
   @Override
   public boolean delete() {
     free();

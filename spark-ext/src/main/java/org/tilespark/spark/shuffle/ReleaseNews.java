@@ -21,19 +21,19 @@ import org.tilespark.spark.shuffle.Releases.Release;
 final class ReleaseNews {
   private static final Logger LOG = LoggerFactory.getLogger(ReleaseNews.class);
 
-  /** Between two questions of tasks. */
+  /** The time between two questions that tasks ask. */
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** The longest that tasks wait for the answer to a question, from its beginning on. */
   private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   private final Consumer<Release> release;
-  private final ReentrantLock asking = new ReentrantLock(); // while a question is under way
+  private final ReentrantLock asking = new ReentrantLock(); // held while a question is in progress
   // How much of the driver's list is known; guarded by asking. Below: guarded by this.
   private long known;
-  private TileShuffleManager.Asks driver; // null until it was heard once
+  private TileShuffleManager.Asks driver; // the way to the driver; null before the first question
   private CompletableFuture<Boolean> askedByTasks = CompletableFuture.completedFuture(false);
-  private long askedNanos; // when the last question of tasks began, or an answer came
+  private long askedNanos; // time when the last question of tasks began, or an answer came
 
   /** A connection without news; {@code release} releases the outputs of a shuffle. */
   ReleaseNews(Consumer<Release> release) {
@@ -73,7 +73,7 @@ final class ReleaseNews {
       return answer.get(patienceNanos, TimeUnit.NANOSECONDS);
     } catch (InterruptedException e) { // the task is killed
       Thread.currentThread().interrupt();
-    } catch (TimeoutException | ExecutionException e) { // memory comes from elsewhere
+    } catch (TimeoutException | ExecutionException e) { // then memory must come from elsewhere
       LOG.debug("The driver has not said which outputs can go", e);
     }
     return false;
@@ -122,7 +122,7 @@ final class ReleaseNews {
   private void letGo(Release each) {
     try {
       release.accept(each);
-    } catch (Exception e) { // checked ones too, from Spark's Scala
+    } catch (Exception e) { // Spark's Scala code may throw checked exceptions
       LOG.warn("Could not let all outputs of shuffle {} go", each.shuffle(), e);
     }
   }

@@ -11,28 +11,31 @@ import java.util.List;
  * removes them. Thread-safe.
  */
 final class Releases {
-  /** Shuffles that are kept. */
+  /** The most shuffles that are listed. */
   static final int MOST_KEPT = 4096;
 
   /**
    * A shuffle whose outputs can be released.
    *
-   * @param lastMap greatest id of the attempts of map tasks; later attempts compute the shuffle
-   *     again
+   * @param lastMap greatest id of the attempts of map tasks whose outputs are released; later
+   *     attempts compute the shuffle again
    */
   record Release(int shuffle, long lastMap) {}
 
-  /** An executor's request for releases since its last request; 0 at first. */
+  /**
+   * An executor's request for releases that are new to it: {@code since} is 0 at first, then {@link
+   * Answer#next}.
+   */
   record Question(long since) implements Serializable {}
 
   /**
    * The answer. It is sent as numbers: if the jar was added by {@code spark.jars}, the executor's
    * receiving thread cannot load our classes, and Spark would then end the executor.
    *
-   * @param next question for the next time
+   * @param next count of releases so far, for the next question
    */
   record Answer(long next, List<Release> releases) {
-    /** {@code next}, then both numbers of each. */
+    /** The numbers that are sent: {@code next}, then shuffle and last map of each release. */
     long[] encoded() {
       long[] numbers = new long[1 + 2 * releases.size()];
       numbers[0] = next;
@@ -54,10 +57,10 @@ final class Releases {
   }
 
   // Guarded by this.
-  private final ArrayDeque<Release> last = new ArrayDeque<>(); // the newest last
-  private long count; // of all up to now
+  private final ArrayDeque<Release> last = new ArrayDeque<>(); // the newest release is at the end
+  private long count; // number of all releases up to now
 
-  /** Adds one. */
+  /** Adds a release to the list. */
   synchronized void add(Release release) {
     last.add(release);
     count++;

@@ -33,7 +33,7 @@ final class RemoteBlocks implements AutoCloseable {
   private static final int REQUESTS_UNDER_WAY = 4;
   private static final long POLL_MILLIS = 500;
 
-  /** A block that came, or why it did not. */
+  /** A block that arrived, or the failure to fetch it. */
   record Result(Block block, ReceivedBlock received, Throwable failure) {}
 
   private final TileShuffleResolver resolver;
@@ -45,14 +45,14 @@ final class RemoteBlocks implements AutoCloseable {
   // Blocks that were requested and have not arrived. Below: guarded by this.
   private int outstanding;
   private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the budget
-  private boolean kept; // blocks stay until this is closed
+  private boolean kept; // true if received blocks stay until this is closed
   // Bytes reserved for blocks not requested yet. Below: guarded by alive, a lock
   private long keptBytes;
   // that is only held briefly, since network threads take it.
   private final Set<ReceivedBlock> alive = new HashSet<>();
   private boolean closed;
 
-  /** Will fetch these blocks; holds nothing before {@link #start}. */
+  /** The blocks that a task will fetch; holds no resource before {@link #start}. */
   RemoteBlocks(List<Block> blocks, TileShuffleResolver resolver, TaskContext context) {
     this.resolver = resolver;
     this.context = context;
@@ -60,7 +60,7 @@ final class RemoteBlocks implements AutoCloseable {
     this.requests = new ArrayDeque<>(requests(blocks, underWayLimitBytes / REQUESTS_UNDER_WAY));
   }
 
-  /** Asks for the first blocks. */
+  /** Requests the first blocks. */
   void start() {
     ask();
   }
@@ -88,7 +88,7 @@ final class RemoteBlocks implements AutoCloseable {
     return all;
   }
 
-  /** True if there is one more. */
+  /** True if there is a further block. */
   boolean hasNext() {
     return outstanding > 0 || !requests.isEmpty();
   }
@@ -115,7 +115,7 @@ final class RemoteBlocks implements AutoCloseable {
     return result;
   }
 
-  /** Replaces a block's estimated bytes in the count by its real ones. */
+  /** Replaces a block's estimated bytes in the count by its actual bytes. */
   private synchronized void settle(Result result) {
     Long estimate = budgeted.get(result.block);
     if (result.failure == null && estimate != null && (estimate > 0 || kept)) {
@@ -226,7 +226,7 @@ final class RemoteBlocks implements AutoCloseable {
 
               @Override
               public boolean registerTempFileToClean(DownloadFile file) {
-                return true; // it is known since it was made
+                return true; // alive has the block since it was made
               }
             });
   }
@@ -241,7 +241,7 @@ final class RemoteBlocks implements AutoCloseable {
       }
     }
     if (late) {
-      block.free(); // it takes what comes, and keeps nothing
+      block.free(); // a block accepts its bytes even if it is freed
     }
     return block;
   }

@@ -76,7 +76,7 @@ final class RowChecksums {
   }
 
   /**
-   * One value for all partitions, independent of the order of their rows; 0 if no checksum is
+   * One checksum of all partitions, independent of the order of their rows; 0 if no checksum is
    * required.
    */
   long value() {

@@ -10,8 +10,9 @@ final class ServedShuffles {
 
   // Guarded by this. Ring buffers, without an object for each shuffle.
   private final int[] ids = new int[MOST_KEPT];
-  private final String[] reasons = new String[MOST_KEPT]; // null where memory serves
-  private long count; // of all up to now
+  // Null if the exchange in memory serves the shuffle
+  private final String[] reasons = new String[MOST_KEPT];
+  private long count; // number of all shuffles up to now
 
   /** Adds a shuffle, and drops the oldest if there are too many. */
   synchronized void add(int shuffleId, Optional<String> whySpark) {

@@ -60,7 +60,10 @@ final class ShuffleFit {
     return whyNotInMemory(conf);
   }
 
-  /** The reason that follows from the application's configuration, for all shuffles. */
+  /**
+   * The reason why all shuffles of an application must be Spark's own, by its configuration; empty
+   * if there is none.
+   */
   static Optional<String> whyNotInMemory(SparkConf conf) {
     for (String key :
         new String[] {

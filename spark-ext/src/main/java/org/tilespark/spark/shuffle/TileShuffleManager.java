@@ -111,7 +111,7 @@ public final class TileShuffleManager extends SortShuffleManager {
   }
 
   @Override
-  @SuppressWarnings("unchecked") // our shuffles have partition ids and rows
+  @SuppressWarnings("unchecked") // our shuffles have partition ids as keys and rows as values
   public <K, V> ShuffleWriter<K, V> getWriter(
       ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
     return handle instanceof Handle ours
@@ -120,7 +120,7 @@ public final class TileShuffleManager extends SortShuffleManager {
   }
 
   @Override
-  @SuppressWarnings("unchecked") // the same
+  @SuppressWarnings("unchecked") // our shuffles have partition ids as keys and rows as values
   public <K, C> ShuffleReader<K, C> getReader(
       ShuffleHandle handle,
       int startMap,
@@ -144,7 +144,7 @@ public final class TileShuffleManager extends SortShuffleManager {
 
   /**
    * Releases the outputs of a shuffle. Spark still knows the shuffle, without outputs: if a plan
-   * runs again, so do its map tasks.
+   * runs again, its map tasks run again.
    */
   private void release(int shuffle, long lastMap) {
     MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
@@ -182,7 +182,7 @@ public final class TileShuffleManager extends SortShuffleManager {
     Object ask(Object question) throws Exception;
   }
 
-  /** Releases on an executor the outputs that the driver has released. */
+  /** Asks the driver for the outputs that it has released, and frees those of this executor. */
   public static void letGo(Asks driver) throws Exception {
     Optional<TileShuffleManager> manager = current();
     if (manager.isPresent()) {
@@ -190,7 +190,7 @@ public final class TileShuffleManager extends SortShuffleManager {
     }
   }
 
-  /** The driver's answer to an executor's question; empty if it is not our question. */
+  /** The driver's answer to an executor's question; empty if another component asked. */
   public static Optional<Object> answer(Object question) {
     return question instanceof Releases.Question asked
         ? current().map(manager -> manager.releases.answer(asked).encoded())

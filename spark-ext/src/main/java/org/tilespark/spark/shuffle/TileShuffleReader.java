@@ -52,13 +52,14 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return new MapOutput.Id(id.shuffleId(), id.mapId());
     }
 
-    /** The place that its header must have. */
+    /** The place that the block's header must state. */
     int place() {
       return output().place(id.reduceId());
     }
 
     /**
-     * True if a decommissioned executor moved it to fallback storage, where no executor serves it.
+     * True if a decommissioned executor moved the block to fallback storage, where no executor
+     * serves it.
      */
     boolean isInFallbackStorage() {
       return at.equals(FallbackStorage$.MODULE$.FALLBACK_BLOCK_MANAGER_ID());
@@ -94,7 +95,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     RemoteBlocks fetched = new RemoteBlocks(remote, resolver, context);
     Rows rows = new Rows(local, fetched);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> rows.close());
-    fetched.start(); // it holds something from now on
+    fetched.start(); // resources are held from now on
     return ScalaInterop.iterator(rows);
   }
 
@@ -129,13 +130,13 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     private final MapOutputRows.Target target =
         new MapOutputRows.Target(row -> RetainableRows.given(row, this, context));
     private final PartitionFrames.Buffer frames = new PartitionFrames.Buffer(); // of files
-    private Block block; // that is read; null before the first
+    private Block block; // the block that is read; null before the first
     // True if target has the next row. Below: guarded by this, since the task's thread
     private boolean ready;
     // may close resources that another thread reads.
     private MapOutputRows rows; // of the block; null between blocks
-    private boolean fromFile; // they are: the next frame overwrites them
-    private boolean kept; // the read blocks stay until this reader and every use are closed
+    private boolean fromFile; // true if rows come from a file: the next frame overwrites them
+    private boolean kept; // true if read blocks stay until this reader and every use are closed
     private final List<MapOutputRows> keptRows = new ArrayList<>();
     private final ArrayDeque<MapOutputRows.OfOutput> reserved =
         new ArrayDeque<>(); // of local, once kept
@@ -191,7 +192,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
 
     /** Begins a block. */
     private synchronized void begin(MapOutputRows next, boolean isFile) {
-      if (closed) { // since it was looked for; current() says so
+      if (closed) { // closed while the block was looked for; current() reports it
         next.close();
       } else {
         rows = next;
@@ -199,7 +200,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       }
     }
 
-    /** Ends the block that was read. */
+    /** Ends the current block, whose rows were all read. */
     private synchronized void end() {
       if (closed) {
         return;
@@ -223,7 +224,8 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         kept = !fromFile && findLocal(found) && remote.keep();
       } finally {
         if (kept) {
-          reserved.addAll(found); // otherwise they might be moved to files before they are read
+          // Otherwise these outputs might be moved to files before they are read
+          reserved.addAll(found);
         } else {
           found.forEach(MapOutputRows::close);
         }

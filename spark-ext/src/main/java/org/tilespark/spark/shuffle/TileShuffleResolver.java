@@ -46,11 +46,12 @@ import scala.collection.immutable.Seq;
  * Thread-safe.
  */
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
-  // True if executors may end at any time, since only files outlive them
+  // True if executors may end at any time, so that outputs must be in files
   private final boolean filesOnly;
   private final IndexShuffleBlockResolver ofSpark;
-  private final CorruptionDiagnosis.Settings checksums; // of files
-  private final Map<Integer, Set<Long>> mapsWithFiles = new ConcurrentHashMap<>(); // by shuffle
+  private final CorruptionDiagnosis.Settings checksums; // checksums in Spark's files
+  // Ids of map attempts, by shuffle
+  private final Map<Integer, Set<Long>> mapsWithFiles = new ConcurrentHashMap<>();
   private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
   private volatile int maxBufferBytes = OutputBuffer.MAX_BUFFER_BYTES; // smaller in tests
@@ -85,19 +86,19 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return store;
   }
 
-  /** The budget of memory. */
+  /** The budget of memory for outputs. */
   StoreBudget budget() {
     return runtime().storeBudget();
   }
 
-  /** The source of memory. */
+  /** The source of memory for outputs. */
   HostMemorySource memory() {
     return runtime().storeMemory();
   }
 
   /** An output without rows, which the caller commits or releases. */
   MapOutput newOutput(MapOutput.Id id, int partitions) {
-    StoredOutputs ignored = store(); // which evicts when memory is short
+    StoredOutputs ignored = store(); // opens the store, which evicts when memory is short
     return new MapOutput(id, partitions, memory(), budget(), this::newOverflow);
   }
 
@@ -115,7 +116,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   /**
    * An output that tasks can read.
    *
-   * @param by the output's server: this executor, or the external shuffle service if it is in files
+   * @param by server of the output: this executor, or the external shuffle service if the output is
+   *     in files
    */
   record Committed(BlockManagerId by, boolean isInMemory) {}
 
@@ -141,14 +143,14 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return new Committed(inMemory ? manager.blockManagerId() : manager.shuffleServerId(), inMemory);
   }
 
-  /** An output in memory, which the caller releases. */
+  /** An output that is in memory, which the caller releases; empty if it is not there. */
   Optional<MapOutput> find(MapOutput.Id id) {
     return store().find(id);
   }
 
   /**
-   * Releases the outputs of a shuffle, and their files. Shuffles named by {@link #release} stay
-   * known, since attempts of map tasks may end later.
+   * Frees the outputs of a shuffle, and deletes their files. Outputs named by {@link #release} are
+   * still refused, since attempts of map tasks may end later.
    */
   void forget(int shuffleId) {
     letGo(shuffleId, Long.MAX_VALUE);
@@ -156,8 +158,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
-   * Releases the outputs of a released shuffle, and their files: all of them, even if some cannot
-   * be released, as {@link Closing#all}.
+   * Frees the outputs of a shuffle that the driver has named as ended, and deletes their files. If
+   * one fails, the others are still freed, as {@link Closing#all}.
    */
   void release(Releases.Release release) {
     released.add(release);
@@ -176,12 +178,12 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     Closing.all(gone);
   }
 
-  /** The driver's news about outputs that can go. */
+  /** The connection to the driver, which tells of outputs that can be released. */
   ReleaseNews news() {
     return news;
   }
 
-  /** Releases all outputs. */
+  /** Frees all outputs in memory. */
   void close() {
     withStore(StoredOutputs::close);
   }
@@ -237,7 +239,8 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   /** Writes all partitions, and returns their checksums as Spark's file of checksums wants them. */
   private long[] write(MapOutput output, int partitions, FileChannel file) throws IOException {
     long[] sums = new long[checksums.enabled() ? partitions : 0];
-    boolean isKnown = checksums.algorithm().equals("CRC32C"); // of frames
+    // Frames have checksums of this algorithm
+    boolean isKnown = checksums.algorithm().equals("CRC32C");
     for (int p = 0; p < partitions; p++) {
       if (!checksums.enabled()) {
         output.writeTo(p, file);
@@ -253,7 +256,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return sums;
   }
 
-  /** Writes to a file, and computes a checksum of what was written. */
+  /** Writes bytes to a file, and adds them to a checksum. */
   private record ChecksumChannel(FileChannel file, Checksum sum) implements WritableByteChannel {
     @Override
     public int write(ByteBuffer bytes) throws IOException {
@@ -326,7 +329,9 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     maxBufferBytes = bytes;
   }
 
-  /** Spark asks when the executor is decommissioned, and moves files elsewhere. */
+  /**
+   * The files of outputs; Spark asks when the executor is decommissioned, and moves them elsewhere.
+   */
   @Override
   public Seq<ShuffleBlockInfo> getStoredShuffles() {
     try {

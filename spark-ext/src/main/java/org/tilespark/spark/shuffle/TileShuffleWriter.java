@@ -31,7 +31,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   private final ExchangeCounts counts = ExchangeCounts.ofWriter();
   private MapOutput output; // owned until it is committed; null before and after
   private long[] lengths;
-  private long inPlaceBytes; // of rows that were made where they are kept
+  private long inPlaceBytes; // bytes of rows that were made where they are kept
 
   TileShuffleWriter(
       TileShuffleManager.Handle handle,

@@ -39,7 +39,8 @@ public final class ConcatPlans {
   private final BlockKind kind;
   private final int axis;
   private final String operator;
-  private final List<BlockFrame> frames = new ArrayList<>(); // which state their extents
+  // Frames of the arrays, which state their extents
+  private final List<BlockFrame> frames = new ArrayList<>();
 
   private ConcatPlans(BlockKind kind, int axis, String operator) {
     this.kind = kind;
@@ -172,7 +173,7 @@ public final class ConcatPlans {
         operator);
   }
 
-  /** The metadata that all arrays agree on, for one array of the extents of all. */
+  /** The metadata of the result: what all arrays state alike, and the extents of the result. */
   private ArrayMetadata metadata(Shape shape) {
     ArrayMetadata known =
         ArrayMetadata.agreed(frames.stream().map(BlockFrame::metadata).toList())
@@ -184,7 +185,10 @@ public final class ConcatPlans {
         : known.withoutBlockShape();
   }
 
-  /** The shape of full blocks, if they make a regular grid: only the last array may be ragged. */
+  /**
+   * The shape of the result's full blocks, if its blocks make a regular grid: only the last array
+   * may end in smaller blocks.
+   */
   private Optional<Shape> blockShape() {
     Optional<Shape> first = frames.get(0).blockShape();
     if (first.isEmpty()) {

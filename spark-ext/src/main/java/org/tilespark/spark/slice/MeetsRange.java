@@ -36,8 +36,8 @@ public final class MeetsRange extends BlockExpression {
   /**
    * The condition.
    *
-   * @param offset BIGINT
-   * @param size INT
+   * @param offset the block's offset along the axis, BIGINT
+   * @param size the block's size along the axis, INT
    */
   static MeetsRange of(AxisRange range, Expression offset, Expression size) {
     return new MeetsRange(range, false, ScalaInterop.<Expression>seq(offset, size));
@@ -48,18 +48,21 @@ public final class MeetsRange extends BlockExpression {
     return new MeetsRange(others, isOfSeveral, ScalaInterop.<Expression>seq(offset, size));
   }
 
-  /** This condition for one of several combined arrays, where it must not be left out. */
+  /**
+   * This condition for one of several arrays that an operator combines, where it must not be left
+   * out.
+   */
   MeetsRange ofSeveral() {
     return new MeetsRange(
         range, true, ScalaInterop.<Expression>seq(childList().get(0), childList().get(1)));
   }
 
-  /** True if it must not be left out. */
+  /** True if the condition must not be left out. */
   boolean isOfSeveral() {
     return isOfSeveral;
   }
 
-  /** The elements that are wanted. */
+  /** The elements of the range. */
   AxisRange range() {
     return range;
   }

@@ -97,7 +97,7 @@ public final class PushSlices extends Rule<LogicalPlan> {
     int from = needed.get().axis();
     AxisRange range = needed.get().range();
     if (meets.isOfSeveral() && program.cutAxes().whole().contains(from)) {
-      return Optional.empty(); // no block would be left out here
+      return Optional.empty(); // no block would be left out by the condition
     }
     boolean isAll =
         program.extents().known().map(known -> range.isAll(known.extent(from))).orElse(false);

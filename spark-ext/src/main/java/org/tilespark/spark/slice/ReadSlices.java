@@ -100,7 +100,7 @@ public final class ReadSlices extends Rule<LogicalPlan> {
         : Optional.empty();
   }
 
-  /** The axis of an offset column of an array of this rank; empty if it is none. */
+  /** The axis of an offset column of an array of this rank; empty if the column is none. */
   private static OptionalInt axis(String column, int rank) {
     return Arrays.stream(BlockKind.values())
         .filter(kind -> kind.rank() == rank)
@@ -109,7 +109,10 @@ public final class ReadSlices extends Rule<LogicalPlan> {
         .findFirst();
   }
 
-  /** The offsets of blocks with elements of a range, if blocks begin at every multiple. */
+  /**
+   * The offsets of blocks with elements of a range, if blocks begin at every multiple of {@code
+   * block}.
+   */
   private static List<Expression> offsets(AxisRange range, Attribute offset, long block) {
     long first = range.low() / block * block;
     long last = range.high() / block * block;

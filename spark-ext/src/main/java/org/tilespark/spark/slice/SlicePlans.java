@@ -90,7 +90,7 @@ public final class SlicePlans {
   /**
    * Reverses the order of elements along some axes.
    *
-   * @param axes empty for all
+   * @param axes numbers of the axes; empty for all
    */
   public static LogicalPlan flip(
       LogicalPlan input,
@@ -162,7 +162,7 @@ public final class SlicePlans {
             "%s: a block starts at %s %d; expected 0 or more"
                 .formatted(operator, kind.offsetColumns().get(axis), low));
       }
-      // Of a block outside the array tells who reads it.
+      // The reader of a block outside the array reports it.
       int at = axis;
       reach[axis] = frame.extents().map(extents -> Math.min(end, extents.extent(at))).orElse(end);
       low = Math.min(low, reach[axis] - 1);
@@ -192,7 +192,7 @@ public final class SlicePlans {
         .frame();
   }
 
-  /** The shape of the result's full blocks; empty if it is no regular grid, or not known. */
+  /** The shape of the result's full blocks; empty if they are no regular grid, or not known. */
   private static Optional<Shape> blockShape(BlockFrame frame, Slice slice) {
     Optional<Shape> blocks = frame.blockShape();
     if (blocks.isEmpty()) {

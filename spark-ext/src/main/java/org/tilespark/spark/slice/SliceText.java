@@ -17,8 +17,8 @@ import org.tilespark.spark.block.Widths;
  * The text of a slice, with numpy's meaning: {@code "100:200, ::2"}, {@code "..., -1"}. A single
  * number keeps its axis, with extent 1.
  *
- * @param text as it was written, without blanks
- * @param entries one for each axis, outermost first
+ * @param text text as it was written, without blanks
+ * @param entries slices along the axes, one for each, outermost first
  */
 public record SliceText(String text, List<Entry> entries) {
   private static final String NUMBER = "([+-]?\\d+)";
@@ -33,17 +33,17 @@ public record SliceText(String text, List<Entry> entries) {
   /**
    * The slice along one axis. Bounds below 0 count from the end.
    *
-   * @param text as it was written
-   * @param start empty if it is left out
-   * @param stop empty if it is left out
-   * @param isIndex true if it is a single number, {@code start}
+   * @param text text as it was written
+   * @param start first element; empty if it is left out
+   * @param stop end, exclusive; empty if it is left out
+   * @param isIndex true if the text is a single number, {@code start}
    */
   public record Entry(
       String text, OptionalLong start, OptionalLong stop, long step, boolean isIndex) {
     private static final Entry ALL =
         new Entry(":", OptionalLong.empty(), OptionalLong.empty(), 1, false);
 
-    /** The elements of an axis; empty if there are none. */
+    /** The elements that the entry selects along an axis; empty if there are none. */
     private Optional<AxisRange> of(long extent) {
       if (isIndex) {
         long index = start.getAsLong() < 0 ? start.getAsLong() + extent : start.getAsLong();
@@ -51,7 +51,7 @@ public record SliceText(String text, List<Entry> entries) {
             ? Optional.of(new AxisRange(index, 1, 1))
             : Optional.empty();
       }
-      long lowest = step > 0 ? 0 : -1; // bounds are between these
+      long lowest = step > 0 ? 0 : -1; // bounds are clipped to lowest and highest
       long highest = step > 0 ? extent : extent - 1;
       long from = bound(start, extent, lowest, highest, step > 0 ? lowest : highest);
       long to = bound(stop, extent, lowest, highest, step > 0 ? highest : lowest);
@@ -84,7 +84,7 @@ public record SliceText(String text, List<Entry> entries) {
   public static SliceText parse(String what, String text, BlockKind kind) {
     String plain = text.replaceAll("\\s*([,:])\\s*", "$1").strip();
     List<Entry> entries = new ArrayList<>();
-    int rest = -1; // where the dots are
+    int rest = -1; // number of the entry with the dots
     for (String each : plain.split(",", -1)) {
       if (each.equals("...") && rest < 0) {
         rest = entries.size();
@@ -131,7 +131,7 @@ public record SliceText(String text, List<Entry> entries) {
       return INDEX.matcher(text).matches()
           ? Optional.of(new Entry(text, number(text), OptionalLong.empty(), 1, true))
           : Optional.empty();
-    } catch (NumberFormatException e) { // beyond 2^63
+    } catch (NumberFormatException e) { // a number beyond the range of long
       return Optional.empty();
     }
   }

@@ -24,7 +24,7 @@ public final class BlockColumns implements Serializable {
   /**
    * The columns of a schema.
    *
-   * @param encoder encoder of the columns' numbers as the array's elements
+   * @param encoder encoder of the columns' numbers as elements of the array
    * @param extents extents of the array
    * @param extentsSource source of the extents, for messages
    */
@@ -56,7 +56,7 @@ public final class BlockColumns implements Serializable {
     return encoder;
   }
 
-  /** Matrix or volume. */
+  /** The kind of the blocks: matrix or volume. */
   public BlockKind kind() {
     return kind;
   }
@@ -67,7 +67,7 @@ public final class BlockColumns implements Serializable {
   }
 
   /**
-   * The cursor's current block.
+   * The block in the cursor's current row.
    *
    * @throws IllegalArgumentException if it is no block of the array; the message names the block
    */
@@ -174,9 +174,9 @@ public final class BlockColumns implements Serializable {
   /**
    * The error about a value that the array's type cannot hold.
    *
-   * @param part 0 for values, 1 for imag
+   * @param part 0 for the column {@code values}, 1 for {@code imag}
    * @param index index of the value in its block
-   * @param option the option that chooses another type
+   * @param option name of the option that chooses another type
    */
   public IllegalArgumentException misfit(Block block, int part, long index, String option) {
     return defect(
@@ -185,7 +185,7 @@ public final class BlockColumns implements Serializable {
             block.values[part], part, index, block.offset, block.size, "the option " + option));
   }
 
-  /** The error about the block at a place. */
+  /** The error about a block, given by its place. */
   public IllegalArgumentException defect(long[] offset, String what) {
     return defect(kind, offset, what);
   }

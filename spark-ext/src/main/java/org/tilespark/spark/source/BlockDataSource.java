@@ -31,7 +31,7 @@ import org.tilespark.spark.error.InvalidInputException;
  */
 public abstract class BlockDataSource
     implements TableProvider, DataSourceRegister, CreatableRelationProvider {
-  /** Spark's key for what {@code partitionBy} was given. */
+  /** Spark's key for the columns given to {@code partitionBy}. */
   private static final String PARTITION_COLUMNS = "__partition_columns";
 
   /**
@@ -63,7 +63,7 @@ public abstract class BlockDataSource
         });
   }
 
-  /** A given schema is checked against that of the stored array, if there is one. */
+  /** True, since a given schema is checked against that of the stored array, if there is one. */
   @Override
   public boolean supportsExternalMetadata() {
     return true;
@@ -117,7 +117,7 @@ public abstract class BlockDataSource
     }
   }
 
-  /** The refusal to append. */
+  /** The error that refuses to append. */
   static IllegalArgumentException appended(BlockFormat format) {
     return new IllegalArgumentException(
         ("format %s cannot append to %s: %s, and its blocks are written at once. Use"
@@ -130,7 +130,7 @@ public abstract class BlockDataSource
         "format " + shortName() + " writes one array and takes no partition columns");
   }
 
-  /** The error that Spark's own sources throw. */
+  /** The error of Spark's own sources for a target that exists. */
   private static RuntimeException alreadyExists(BlockSink sink) {
     throw ErrorBoundary.thrown(
         QueryCompilationErrors.outputPathAlreadyExistsError(

@@ -25,13 +25,13 @@ public interface BlockFormat {
   /** The name that users give to {@code format(...)}. */
   String name();
 
-  /** The contents of one path, for messages: {@code "a .npy file holds one array"}. */
+  /** The content of one path, for messages: {@code "a .npy file holds one array"}. */
   String holds();
 
   /** The path of the array, as the user wrote it. */
   String path();
 
-  /** These options, where a single query says nothing else. */
+  /** These options, of which the options of a single query replace those that it states. */
   BlockFormat overriddenBy(CaseInsensitiveStringMap query);
 
   /** The options that the columns depend on, with their values in the form that users write. */

@@ -18,7 +18,7 @@ public final class BlockGrid implements Serializable {
   /** The option that states the elements per axis of a block. */
   public static final String BLOCK_SHAPE = "blockShape";
 
-  /** Most bytes of a block by default, counted in its columns... */
+  /** Most bytes of a block if its shape is not stated, counted in its columns... */
   private static final long BLOCK_BYTES = 8L << 20;
 
   /**
@@ -32,7 +32,7 @@ public final class BlockGrid implements Serializable {
   /** Spark's limit for a row, minus room for its fixed part. */
   private static final long MAX_BLOCK_BYTES = (1L << 31) - (64L << 10);
 
-  /** Blocks that the driver can list. */
+  /** The most blocks of a tiling, which the driver can list. */
   private static final long MAX_BLOCKS = 100_000_000;
 
   private final long[] extents;
@@ -59,8 +59,8 @@ public final class BlockGrid implements Serializable {
    * @param text elements per axis, {@code "2048,2048"}, clipped to the extents; empty for blocks of
    *     some MiB
    * @param shape extents of the array, of rank 2 or 3
-   * @param columnType type of the columns
-   * @param parts value columns: 2 for complex blocks
+   * @param columnType type of the elements in the columns
+   * @param parts count of value columns: 2 for complex blocks, else 1
    * @param firstAxisFastest true to number blocks along the first axis first, as a Fortran file is
    *     stored
    * @throws IllegalArgumentException if the text is no shape of this rank, if a block would have 2
@@ -84,7 +84,7 @@ public final class BlockGrid implements Serializable {
    * The tiling of an array that is stored in chunks, as {@link #of}; if the option is not given,
    * blocks are whole chunks.
    *
-   * @param group chunks that are stored together, in elements, or the shape of a chunk
+   * @param group elements along each axis of the chunks that are stored together, or of one chunk
    */
   public static BlockGrid ofChunks(
       Optional<String> text, ChunkGrid chunks, Shape group, ElementType columnType, int parts) {
@@ -234,12 +234,12 @@ public final class BlockGrid implements Serializable {
     return block;
   }
 
-  /** The most bytes of a block whose shape nobody stated. */
+  /** The most bytes of a block whose shape is not stated. */
   static long usualBytes(Shape extents, int bytes) {
     return blockBytes(extents.toArray(), bytes);
   }
 
-  /** The size of a block at most. */
+  /** The most bytes of a block whose shape is not stated. */
   private static long blockBytes(long[] extents, int bytes) {
     double part = (double) bytes / LEAST_BLOCKS;
     for (long extent : extents) {
@@ -260,18 +260,18 @@ public final class BlockGrid implements Serializable {
     return power >= 2 && power + power / 2 <= side ? power + power / 2 : power;
   }
 
-  /** The least usual size that is not below {@code side}. */
+  /** The least power of two, or 3 times a power of two, that is not below {@code side}. */
   private static long roundUp(long side) {
     long down = roundDown(side);
     return down == side ? side : Long.bitCount(down) == 1 ? down / 2 * 3 : down / 3 * 4;
   }
 
-  /** Count of axes. */
+  /** Count of axes of the array. */
   public int rank() {
     return extents.length;
   }
 
-  /** Elements per axis of a full block; a copy. */
+  /** Elements along each axis of a full block; a copy. */
   public long[] blockShape() {
     return blockShape.clone();
   }

@@ -11,8 +11,8 @@ public final class BlockRanges implements InputPartition {
   /**
    * A partition.
    *
-   * @param ranges pairs of first block and end, ascending
-   * @param hosts hosts that store most of their bytes, best first; may be empty
+   * @param ranges pairs of a range's first block and its end, exclusive, ascending
+   * @param hosts hosts that store most bytes of the blocks, best first; may be empty
    */
   public BlockRanges(long[] ranges, String[] hosts) {
     this.ranges = ranges.clone();

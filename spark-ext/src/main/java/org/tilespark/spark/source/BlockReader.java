@@ -17,12 +17,12 @@ public interface BlockReader extends Closeable {
   /**
    * Reads one block: row-major, in the columns' type.
    *
-   * @param offset place of its first element
-   * @param size its extents
+   * @param offset place of the block's first element
+   * @param size the block's extents
    * @param values receives the values, or their real parts; null if not needed
-   * @param valuesAt first byte in {@code values}
+   * @param valuesAt index of the first byte in {@code values}
    * @param imag receives the imaginary parts; null if not needed
-   * @param imagAt first byte in {@code imag}
+   * @param imagAt index of the first byte in {@code imag}
    * @throws IOException if it cannot be read; the message names the file
    */
   void read(long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)

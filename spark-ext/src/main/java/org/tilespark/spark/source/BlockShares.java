@@ -16,11 +16,11 @@ record BlockShares(List<Long> firsts) {
     firsts = List.copyOf(firsts);
   }
 
-  /** The cost of a block for a task. */
+  /** Gives the cost of a block for a task. */
   @FunctionalInterface
   interface Cost {
     /**
-     * Bytes that are read.
+     * Bytes that a task reads for a block.
      *
      * @param size extents of the block
      */
@@ -61,7 +61,7 @@ record BlockShares(List<Long> firsts) {
     return new BlockShares(firsts);
   }
 
-  /** Ranges that cover what one or the other covers. */
+  /** The union of several lists of ranges. */
   private static long[] union(List<long[]> all) {
     List<long[]> pairs = new ArrayList<>();
     for (long[] ranges : all) {
@@ -83,7 +83,7 @@ record BlockShares(List<Long> firsts) {
     return union.stream().mapToLong(Long::longValue).toArray();
   }
 
-  /** The parts of ranges for each task, in order; some may be empty. */
+  /** The parts of these ranges for each task, in order; some may be empty. */
   List<long[]> of(long[] ranges) {
     List<long[]> parts = new ArrayList<>();
     int next = 0;

@@ -23,7 +23,7 @@ public interface BlockSink {
   /** The location of the array. */
   URI location();
 
-  /** True if something is there already. */
+  /** True if something is stored at the location already. */
   boolean exists();
 
   /** The extents that the user stated; empty if they are not stated. */
@@ -56,9 +56,9 @@ public interface BlockSink {
   }
 
   /**
-   * Prepares a hidden place for the array.
+   * Prepares a hidden place for the array, to which tasks write.
    *
-   * @param array extents and their source
+   * @param array extents of the array and their source
    * @param replace true if the array may replace an existing one
    * @return the pending array, which the caller must close in any case
    */
@@ -94,16 +94,16 @@ public interface BlockSink {
 
   /** The facts that tasks need to write blocks. Immutable. */
   interface Target extends Serializable {
-    /** The place that they write to, for messages. */
+    /** The place to which tasks write, for messages. */
     String place();
 
-    /** Axes of the array. */
+    /** Count of axes of the array. */
     int rank();
 
     /**
      * Opens the target for the blocks of one task. Runs on an executor.
      *
-     * @param allocator borrowed for buffers
+     * @param allocator allocator of buffers; borrowed
      */
     Writer open(BufferAllocator allocator) throws IOException;
   }

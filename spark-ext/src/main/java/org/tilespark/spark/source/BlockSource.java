@@ -36,7 +36,7 @@ public interface BlockSource extends Serializable {
   /** Type and extents of the stored array, for EXPLAIN: {@code "float32[30, 40]"}. */
   String description();
 
-  /** How the array is cut into blocks. */
+  /** The tiling of the array by blocks. */
   BlockGrid grid();
 
   /**
@@ -49,18 +49,18 @@ public interface BlockSource extends Serializable {
     return Optional.empty();
   }
 
-  /** Matrix or volume, by the axes of {@link #grid}. */
+  /** The kind of the blocks: matrix or volume, by the axes of {@link #grid}. */
   default BlockKind kind() {
     return grid().rank() == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;
   }
 
-  /** Type of the elements in the columns. */
+  /** Type of the elements in the value columns. */
   ElementType columnType();
 
   /** Bytes of an element as it is stored, both parts of a complex number together. */
   int storedBytes();
 
-  /** True if the columns are {@code values} and {@code imag}. */
+  /** True if the value columns are {@code values} and {@code imag}. */
   boolean isComplex();
 
   /** Metadata of the column {@code values}: known facts of the whole array. */
@@ -95,8 +95,8 @@ public interface BlockSource extends Serializable {
   /**
    * Opens the array for the blocks of one task. Runs on an executor.
    *
-   * @param allocator borrowed for scratch memory
-   * @param transposer borrowed; transposes blocks that are stored in another order
+   * @param allocator allocator of scratch memory; borrowed
+   * @param transposer transposer of blocks that are stored in another order; borrowed
    * @throws java.nio.file.NoSuchFileException or java.io.FileNotFoundException if the array does
    *     not exist
    */
@@ -107,8 +107,8 @@ public interface BlockSource extends Serializable {
    * A stretch of a stored object.
    *
    * @param object path of the file, with scheme and authority
-   * @param offset offset of its first byte
-   * @param bytes number of its bytes
+   * @param offset offset of the stretch's first byte in the object
+   * @param bytes number of the stretch's bytes
    */
   record Chunk(String object, long offset, long bytes) {}
 }

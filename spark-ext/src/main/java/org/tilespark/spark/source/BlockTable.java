@@ -46,7 +46,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   private final BlockFormat format;
   private final StructType given;
   private final Configuration conf;
-  private Optional<BlockSource> source = Optional.empty(); // empty until asked for
+  private Optional<BlockSource> source = Optional.empty(); // empty until the array is looked up
   private boolean looked;
 
   /**

@@ -123,7 +123,7 @@ public final class BlockWrite {
     }
   }
 
-  /** The failure, and what it leaves. */
+  /** The error of a failed write, which says what the failure leaves. */
   private Exception failed(Exception failure, boolean removed) {
     String leaves =
         removed
@@ -167,7 +167,7 @@ public final class BlockWrite {
             });
   }
 
-  /** Refuses to remove what the query reads. */
+  /** Refuses to remove an array that the query reads. */
   private void requireOthersRead() {
     String location = new org.apache.hadoop.fs.Path(sink.location()).toString();
     LogicalPlan plan =
@@ -260,7 +260,7 @@ public final class BlockWrite {
         .orElseGet(this::measuredExtents);
   }
 
-  /** One small aggregate over the coordinates. */
+  /** The extents by the ends of blocks, from one small aggregate over their coordinates. */
   private Shape measuredExtents() {
     BlockKind kind = schema.kind();
     List<Column> measures = new ArrayList<>();
@@ -308,7 +308,7 @@ public final class BlockWrite {
    * Refuses implausible extents, caused by a single block at a wrong place, before a file of that
    * length is created; the message names the block.
    *
-   * @param held elements of all blocks
+   * @param held number of elements of all blocks
    */
   private void requirePlausible(long[] extents, double held) {
     double product = 1;
@@ -318,7 +318,7 @@ public final class BlockWrite {
       longest = extents[axis] > extents[longest] ? axis : longest;
     }
     if (product <= Math.max(SMALL_ARRAY, LARGEST_HOLE * held) && product <= MOST_ELEMENTS) {
-      return; // the file shows where holes are
+      return; // holes are found after the write
     }
     BlockKind kind = schema.kind();
     List<Column> places = new ArrayList<>();
@@ -356,7 +356,7 @@ public final class BlockWrite {
     return data.col("`" + data.schema().fields()[ordinal].name() + "`");
   }
 
-  /** Finds the blocks' columns, and refuses others. */
+  /** Finds the blocks' columns, and refuses other columns. */
   public static BlockSchema requireBlocks(StructType columns, BlockFormat format) {
     String who = who(format);
     BlockSchema schema = BlockSchema.find(columns, kind(columns, who), who);
@@ -407,7 +407,7 @@ public final class BlockWrite {
   }
 
   /**
-   * A task's work: writes its blocks, returns their offsets and sizes.
+   * The work of a task: it writes its blocks, and returns their offsets and sizes.
    *
    * @param <T> type of a partition's elements: rows or batches
    */

@@ -5,9 +5,9 @@ package org.tilespark.spark.source;
  * are fused, so that runs are as long as possible. Places are in elements. Immutable.
  */
 public final class BoxRuns {
-  private final long[] strides; // of the axes outside a run, in elements
+  private final long[] strides; // strides in elements of the axes outside a run
   private final long[] size;
-  private final int outer; // axes outside a run
+  private final int outer; // number of axes outside a run
   private final long first;
   private final long elements;
   private final long count;

@@ -10,7 +10,7 @@ import org.tilespark.layout.Shape;
  * @param chunk elements along each axis of a chunk; chunks at the far edges extend beyond the array
  */
 public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
-  /** Takes the chunk at a place of the grid. */
+  /** Is called for each chunk that a box meets. */
   @FunctionalInterface
   public interface Visitor {
     /**
@@ -24,8 +24,9 @@ public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
   /**
    * The usual shape of a block: whole chunks, as many as make a block of some MiB.
    *
-   * @param group chunks that are stored together, in elements: blocks then divide a group or
-   *     consist of whole groups; the chunk's shape if each is stored separately
+   * @param group elements along each axis of the chunks that are stored together; blocks then
+   *     divide a group or consist of whole groups; the shape of one chunk if each is stored
+   *     separately
    * @param bytes bytes of an element in the columns
    */
   Shape usualBlock(Shape group, int bytes) {
@@ -60,7 +61,10 @@ public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
     }
   }
 
-  /** The next length along an axis: it divides a group, or has twice as many groups. */
+  /**
+   * The next larger length of a block along an axis: it divides a group, or has twice as many
+   * groups.
+   */
   private long longer(long block, int axis, Shape group) {
     long chunks = block / chunk.extent(axis);
     long inGroup = group.extent(axis) / chunk.extent(axis);
@@ -89,7 +93,7 @@ public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
    * Visits the chunks that a box meets, in row-major order.
    *
    * @param low the box's first element
-   * @param high the element after its last along each axis; the box is not empty
+   * @param high the element after the box's last one along each axis; the box is not empty
    */
   public void forEach(long[] low, long[] high, Visitor visitor) throws java.io.IOException {
     int rank = low.length;

@@ -46,7 +46,7 @@ final class FileSpace implements Closeable {
   private final Path file;
   private final long fileBytes;
   private final long partBytes;
-  private final AtomicIntegerArray parts; // 1: reserved; written under this
+  private final AtomicIntegerArray parts; // 1 for a reserved part; written under the lock of this
   private final int descriptor;
   private int users; // guarded by OPEN
   private boolean closed; // guarded by this
@@ -75,7 +75,8 @@ final class FileSpace implements Closeable {
           return Availability.not(e.toString());
         }
         try {
-          LibC.fallocate(space.descriptor, 0, 0, 1); // which is there: asks whether there is a way
+          // Byte 0 exists already: the call only shows if the file system can reserve
+          LibC.fallocate(space.descriptor, 0, 0, 1);
         } catch (LastErrorException e) {
           LibC.close(space.descriptor);
           return Availability.not("the file system reserves no space: " + e.getMessage());
@@ -128,7 +129,7 @@ final class FileSpace implements Closeable {
   private synchronized void reserve(int part) throws IOException {
     long start = part * partBytes;
     while (parts.get(part) == 0) {
-      if (closed) { // all tasks have written
+      if (closed) { // all tasks have written their blocks
         return;
       }
       try {
@@ -171,7 +172,7 @@ final class FileSpace implements Closeable {
     }
   }
 
-  /** After the part that is being reserved. */
+  /** Closes the file, after the part that is being reserved. */
   private synchronized void closeFile() {
     closed = true;
     LibC.close(descriptor);

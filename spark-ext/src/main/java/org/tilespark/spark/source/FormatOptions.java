@@ -15,7 +15,7 @@ public final class FormatOptions {
   /** The option that names the stored array. */
   public static final String PATH = "path";
 
-  /** Keys that Spark puts among a user's options. */
+  /** Keys of Spark's own among a user's options. */
   private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");
 
   private final CaseInsensitiveStringMap options;
@@ -27,7 +27,8 @@ public final class FormatOptions {
    * @param format name of the format, for messages
    * @param stored the thing that a path names, for messages: {@code "file"}
    * @param names the format's options
-   * @param options a user's options, or the properties of a catalog's table, which hold them too
+   * @param options options of a user, or the properties of a catalog's table, which include the
+   *     options
    * @throws IllegalArgumentException if there is not exactly one path, or an option is unknown
    */
   public FormatOptions(
@@ -67,7 +68,7 @@ public final class FormatOptions {
       boolean prefixed = key.startsWith(TableCatalog.OPTION_PREFIX);
       String name = prefixed ? key.substring(TableCatalog.OPTION_PREFIX.length()) : key;
       if (prefixed == properties
-          && !name.startsWith("__") // what DataFrameWriter's other methods were given
+          && !name.startsWith("__") // set by other methods of DataFrameWriter
           && names.stream().noneMatch(name::equalsIgnoreCase)
           && SPARKS.stream().noneMatch(name::equalsIgnoreCase)) {
         throw new IllegalArgumentException(

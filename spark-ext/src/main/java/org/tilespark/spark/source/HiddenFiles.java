@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * machine.
  */
 public final class HiddenFiles {
-  /** How often a driver renews its file's time. */
+  /** The interval at which a driver renews its file's time. */
   public static final Duration BEAT = Duration.ofSeconds(10);
 
   /** A file whose time was not renewed for this long has no live driver. */
@@ -46,7 +46,7 @@ public final class HiddenFiles {
    * Removes the files that killed drivers left next to a target, and logs those that it removed and
    * those that it left; never fails.
    *
-   * @param own a hidden file that was just created, whose time shows the file system's clock
+   * @param own hidden file that was just created, whose time shows the file system's clock
    */
   public static void removeAbandoned(Path target, Path own) {
     Pattern names =
@@ -62,7 +62,7 @@ public final class HiddenFiles {
           removeIfAbandoned(file, now);
         }
       }
-    } catch (IOException | RuntimeException e) { // somebody else's file is worth no write of ours
+    } catch (IOException | RuntimeException e) { // a file of another write must not fail this one
       LOG.warn("Could not look for abandoned files beside {}", target, e);
     }
   }

@@ -46,7 +46,8 @@ final class LongRuns {
     Attributes.Source end = Attributes.belowProjections(plan, written).orElse(null);
     Attributes.Source at = end;
     List<ProgramBlocks> programs = new ArrayList<>(); // the last one first
-    Permutation order = Permutation.identity(extents.rank()); // of the array that at gives
+    // From the axes of at's array to those of the output
+    Permutation order = Permutation.identity(extents.rank());
     while (at != null
         && at.plan() instanceof ProgramBlocks program
         && program.carriesColumns()
@@ -141,7 +142,10 @@ final class LongRuns {
         : Optional.empty();
   }
 
-  /** The axis along which a larger block has a longer shorter run; -1 if the block is the array. */
+  /**
+   * The axis along which the block must grow to lengthen the shorter of its runs; -1 if the block
+   * is the array.
+   */
   private static int lengthening(Shape extents, Permutation order, long[] block) {
     int rank = block.length;
     Permutation identity = Permutation.identity(rank);
@@ -161,7 +165,7 @@ final class LongRuns {
         run(extents, Permutation.identity(block.length), block), run(extents, order, block));
   }
 
-  /** Elements of a block's runs in the array with the axes {@code order}. */
+  /** Elements of a block's runs in the array whose axes are in the order {@code order}. */
   private static long run(Shape extents, Permutation order, long[] block) {
     return new BoxRuns(order.apply(extents).toArray(), new long[block.length], order.apply(block))
         .elements();

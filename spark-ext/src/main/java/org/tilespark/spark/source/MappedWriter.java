@@ -28,9 +28,10 @@ final class MappedWriter extends PosixWriter {
   private static final int MOST_WINDOWS = 256;
 
   private final FileSpace space; // owned
-  private final Map<Long, MappedByteBuffer> windows = new HashMap<>(); // owned; by their numbers
+  // Owned windows, by their numbers
+  private final Map<Long, MappedByteBuffer> windows = new HashMap<>();
   private HostMemory memory; // memory of the current window; null if there is none
-  private long start; // of that window in the file
+  private long start; // place of that window in the file
   private long touched; // bytes stored to windows since pages were last released
 
   /**
@@ -75,7 +76,7 @@ final class MappedWriter extends PosixWriter {
     touched = 0;
   }
 
-  /** Makes the window of a position the current one. */
+  /** Makes the window with a position of the file the current one. */
   private void select(long position) throws IOException {
     long number = position / WINDOW_BYTES;
     MappedByteBuffer window = windows.get(number);

@@ -42,8 +42,8 @@ final class PositionedWriter extends PosixWriter {
   /**
    * A writer.
    *
-   * @param channel closed by this writer, except if this constructor fails
-   * @param allocator borrowed for the buffer
+   * @param channel channel of the file; closed by this writer, except if this constructor fails
+   * @param allocator allocator of the buffer; borrowed
    */
   PositionedWriter(Path file, long fileBytes, FileChannel channel, BufferAllocator allocator) {
     super(file, fileBytes, channel);
@@ -84,7 +84,7 @@ final class PositionedWriter extends PosixWriter {
     }
     long position = neighbours.get(0).position();
     long end = neighbours.get(neighbours.size() - 1).end();
-    int first = 0; // of the sources that hold something
+    int first = 0; // number of the first source that has bytes left
     try {
       if (sources.length > 1) {
         channel.position(position);

@@ -69,7 +69,7 @@ public record PosixTarget(Path path) {
     return new PosixTarget(path);
   }
 
-  /** The end of a chain of links; the path itself if it is no link. */
+  /** The end of a chain of symbolic links; the path itself if it is no link. */
   private static Path behindLinks(Path path) throws IOException {
     Path end = path;
     for (int links = 0; Files.isSymbolicLink(end); links++) {
@@ -90,7 +90,7 @@ public record PosixTarget(Path path) {
     return end;
   }
 
-  /** Checks that no other file has the name of the file's directory. */
+  /** Checks that no file is in the place of the file's directory, or of one above it. */
   private static void requireDirectory(Path path) throws IOException {
     Path directory = path.getParent();
     while (directory != null && !Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
@@ -121,7 +121,7 @@ public record PosixTarget(Path path) {
    *
    * @param head first bytes of the file, 1 or more
    * @param fileBytes full length of the file
-   * @param heartbeat interval at which its time is renewed, see {@link HiddenFiles#BEAT}
+   * @param heartbeat interval at which the file's time is renewed, see {@link HiddenFiles#BEAT}
    * @return the file, which the caller must close in any case
    */
   public Pending begin(byte[] head, long fileBytes, Duration heartbeat) throws IOException {
@@ -138,7 +138,7 @@ public record PosixTarget(Path path) {
         channel.write(ByteBuffer.allocate(1), fileBytes - 1);
       }
       HiddenFiles.removeAbandoned(path, file);
-      SparkEnv application = SparkEnv.get(); // null without one
+      SparkEnv application = SparkEnv.get(); // null without an application
       return new Pending(
           path,
           file,
@@ -159,7 +159,10 @@ public record PosixTarget(Path path) {
     }
   }
 
-  /** The space of a file that tasks write through mappings; reserving starts now. */
+  /**
+   * The space of a file that tasks write through mappings, which is reserved from now on; empty if
+   * none is reserved.
+   */
   private static Optional<FileSpace> space(Path file, long fileBytes) {
     if (fileBytes == 0 || PosixWriter.way(file) != WriteWay.MAPPED) {
       return Optional.empty();
@@ -273,7 +276,10 @@ public record PosixTarget(Path path) {
       thread.start();
     }
 
-    /** A rename would replace what appeared meanwhile, a link does not. */
+    /**
+     * Gives the file its name by a link, since a rename would replace a file that appeared
+     * meanwhile; false if the file system has no links.
+     */
     private boolean linked() throws IOException {
       try {
         Files.createLink(target, file);
@@ -284,7 +290,7 @@ public record PosixTarget(Path path) {
         if (Files.exists(target)) {
           throw new FileAlreadyExistsException(target.toString());
         }
-        return false; // no links on this file system
+        return false; // this file system has no links
       }
     }
 

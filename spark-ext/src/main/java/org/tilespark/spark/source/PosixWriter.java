@@ -34,7 +34,7 @@ public abstract sealed class PosixWriter implements Closeable
   /**
    * A writer.
    *
-   * @param channel taken
+   * @param channel channel of the file; this writer closes it
    */
   protected PosixWriter(Path file, long fileBytes, FileChannel channel) {
     this.file = file;
@@ -46,7 +46,7 @@ public abstract sealed class PosixWriter implements Closeable
    * Opens the hidden file.
    *
    * @param fileBytes full length of the file
-   * @param allocator borrowed for buffers
+   * @param allocator allocator of buffers; borrowed
    * @throws IOException if the file does not exist: this machine does not share the target's
    *     storage, or the job is over
    */
@@ -74,7 +74,7 @@ public abstract sealed class PosixWriter implements Closeable
       return Files.getFileStore(file).type();
     } catch (
         IOException
-            e) { // as in containers that hide mounts; a missing file is reported when it is opened
+            e) { // containers may hide mounts; a missing file is reported when it is opened
       return "unknown";
     }
   }
@@ -98,10 +98,10 @@ public abstract sealed class PosixWriter implements Closeable
     }
   }
 
-  /** Stores bytes of a block. */
+  /** Stores the bytes of a block. */
   @FunctionalInterface
   public interface Storing {
-    /** Stores them where {@link #room} says. */
+    /** Stores bytes to memory from {@link #room}. */
     void run() throws IOException;
   }
 
@@ -117,7 +117,7 @@ public abstract sealed class PosixWriter implements Closeable
    */
   public abstract HostMemory room(long position, long bytes) throws IOException;
 
-  /** Hands what was stored to the operating system. */
+  /** Hands all stored bytes to the operating system. */
   protected abstract void flush() throws IOException;
 
   /**

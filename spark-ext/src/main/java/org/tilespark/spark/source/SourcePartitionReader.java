@@ -25,7 +25,7 @@ import org.tilespark.spark.block.BlockKind;
  * reads neither {@code values} nor {@code imag} does not open the array.
  */
 public final class SourcePartitionReader implements PartitionReader<ColumnarBatch> {
-  /** Blocks of a batch that holds few bytes or none. */
+  /** The most blocks of a batch, for blocks of few bytes or none. */
   private static final int MAX_BATCH_BLOCKS = 4096;
 
   private final BlockSource source;
@@ -36,20 +36,20 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
   private final boolean wantsValues;
   private final boolean wantsImag;
   private final BufferAllocator allocator; // owned
-  private final BlockReader reader; // owned; null if no values are wanted
+  private final BlockReader reader; // owned; null if the query reads no values
 
   private int range;
   private long block;
-  private ColumnarBatch batch; // owned
+  private ColumnarBatch batch; // the last batch; owned
   private boolean checked;
   private boolean closed;
 
   /**
    * A reader of one partition.
    *
-   * @param batchBytes bytes of values in a batch; one block if that is larger
-   * @param allocator closed with this reader, also if this constructor fails
-   * @param transposer borrowed
+   * @param batchBytes bytes of values in a batch; a larger block is a batch alone
+   * @param allocator allocator of batches; closed with this reader, also if this constructor fails
+   * @param transposer transposer of blocks that are stored in another order; borrowed
    * @throws IOException if the array cannot be opened
    */
   public SourcePartitionReader(
@@ -96,7 +96,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
     return true;
   }
 
-  /** Takes the next blocks that fit a batch; returns their number. */
+  /** Collects the places and sizes of the next blocks that fit a batch; returns their number. */
   private int collect(long[][] offsets, long[][] sizes) {
     int count = 0;
     long bytes = 0;
@@ -164,7 +164,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
     return vector;
   }
 
-  /** The columns values and imag, each null if not needed. */
+  /** The columns {@code values} and {@code imag}, each null if the query does not read it. */
   private ColumnVector[] read(long[][] offsets, long[][] sizes, int count) throws IOException {
     int[] lengths = new int[count];
     long elements = 0;

@@ -83,7 +83,7 @@ final class SourceReaderFactory implements PartitionReaderFactory {
     }
   }
 
-  /** A reader whose failures carry a condition. */
+  /** A reader whose failures get their conditions from {@link ErrorBoundary#FILES}. */
   private record Guarded(PartitionReader<ColumnarBatch> reader)
       implements PartitionReader<ColumnarBatch> {
     @Override

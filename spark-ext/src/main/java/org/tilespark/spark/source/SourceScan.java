@@ -49,9 +49,10 @@ final class SourceScan
   private final StructType columns;
   private final Filter[] filters; // all supported by CoordinateFilter
   private final Configuration conf;
-  private final Map<String, BlockLocation[]> locations = new HashMap<>(); // by object
-  private final Optional<BlockShares> shares; // empty if they are this scan's to choose
-  private final long valueColumns; // count of those that are read
+  // By path of the stored object
+  private final Map<String, BlockLocation[]> locations = new HashMap<>();
+  private final Optional<BlockShares> shares; // empty if this scan chooses its shares
+  private final long valueColumns; // count of the value columns that are read
   // [start, end) pairs of the numbers of the blocks to read; computed on demand
   private long[] ranges;
 
@@ -116,7 +117,10 @@ final class SourceScan
     return new SizeAndRows(bytes, rows, arrayBytes(bytes, rows));
   }
 
-  /** Average bytes of each value column that is read: Spark takes an array for one element. */
+  /**
+   * Average bytes in a row of each value column that is read: Spark assumes one element for an
+   * array.
+   */
   private Map<NamedReference, ColumnStatistics> arrayBytes(long bytes, long rows) {
     Map<NamedReference, ColumnStatistics> lengths = new HashMap<>();
     if (rows > 0 && valueColumns > 0) {
@@ -236,7 +240,7 @@ final class SourceScan
         }
       }
     } catch (IOException e) {
-      return new String[0]; // where to run is a wish, not a need
+      return new String[0]; // the task can run on any host
     }
     bytesByHost.remove("localhost");
     return bytesByHost.entrySet().stream()
@@ -280,7 +284,7 @@ final class SourceScan
     return source.chunks(offset, size);
   }
 
-  /** The blocks that pass the filters. */
+  /** The numbers of the blocks that pass the filters, as ranges. */
   private long[] ranges() {
     if (ranges == null) {
       long count = source.grid().count();
@@ -347,7 +351,7 @@ final class SourceScan
     return Objects.hash(source, columns, Arrays.hashCode(filters), shares);
   }
 
-  /** Bytes of a column in one row. */
+  /** The bytes of a column in one row. */
   private record Length(long bytes) implements ColumnStatistics {
     @Override
     public OptionalLong avgLen() {
@@ -355,7 +359,7 @@ final class SourceScan
     }
   }
 
-  /** Statistics of a scan for the optimizer; exact. */
+  /** Exact statistics of a scan, for the optimizer. */
   private record SizeAndRows(
       long bytes, long rows, Map<NamedReference, ColumnStatistics> columnStats)
       implements Statistics {

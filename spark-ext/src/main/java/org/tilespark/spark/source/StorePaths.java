@@ -7,7 +7,7 @@ import org.apache.hadoop.fs.ChecksumFileSystem;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
-/** Paths that users name, on any Hadoop file system. */
+/** Functions of paths that users name, on any Hadoop file system. Stateless. */
 public final class StorePaths {
   private StorePaths() {}
 
@@ -36,7 +36,7 @@ public final class StorePaths {
     return "file".equals(qualified.toUri().getScheme());
   }
 
-  /** A local path as the JDK has it. */
+  /** A local path as a path of the JDK. */
   public static java.nio.file.Path localPath(Path qualified) {
     return java.nio.file.Path.of(qualified.toUri().getPath());
   }

@@ -30,7 +30,7 @@ public interface StoredInput extends Closeable {
   enum Use {
     /** The whole object, from the first byte to the last. */
     WHOLE("whole-file"),
-    /** Parts of it, of which each is read forward. */
+    /** Parts of the object, each of which is read forward. */
     PARTS("adaptive"),
     /** Ranges that are far from each other. */
     RANGES("vector, random");
@@ -46,8 +46,8 @@ public interface StoredInput extends Closeable {
    * A range of the object, and the place of its bytes in the target.
    *
    * @param position first byte in the object
-   * @param bytes length, 1 or more
-   * @param target first byte in the target
+   * @param bytes length of the range, 1 or more
+   * @param target index of its first byte in the target
    */
   record Range(long position, int bytes, long target) {}
 
@@ -58,7 +58,7 @@ public interface StoredInput extends Closeable {
    * Reads exactly {@code bytes} bytes.
    *
    * @param position position in the file
-   * @param target borrowed
+   * @param target memory for the bytes; borrowed
    * @param offset offset in {@code target}, in bytes
    * @throws EOFException if the file ends before
    */
@@ -67,7 +67,7 @@ public interface StoredInput extends Closeable {
   /**
    * Reads several ranges, in parallel if the file system supports it.
    *
-   * @param target borrowed; has room for all ranges
+   * @param target memory for the bytes; borrowed; has room for all ranges
    * @throws EOFException if the object ends before one of them
    */
   default void read(List<Range> ranges, ArrowBuf target) throws IOException {
@@ -85,7 +85,7 @@ public interface StoredInput extends Closeable {
     return StorePaths.isLocal(path) ? new LocalInput(path) : new HadoopInput(path, conf, use);
   }
 
-  /** Reads straight into the target. */
+  /** Reads a local object directly into the target. */
   final class LocalInput implements StoredInput {
     private final Path path;
     private final FileChannel channel;
@@ -118,7 +118,7 @@ public interface StoredInput extends Closeable {
         return channel.read(buffer, at);
       } catch (ClosedByInterruptException e) {
         throw e; // the task is killed
-      } catch (IOException e) { // the system's words, without a path
+      } catch (IOException e) { // the system's message has no path
         throw new IOException(
             "Cannot read " + path + " at byte " + at + ": " + IoReasons.reason(e), e);
       }
@@ -130,7 +130,10 @@ public interface StoredInput extends Closeable {
     }
   }
 
-  /** Seeks and reads forward, which remote streams can serve from one request. */
+  /**
+   * Reads an object through Hadoop: seeks and reads forward, which remote streams can serve from
+   * one request.
+   */
   final class HadoopInput implements StoredInput {
     private final Path path;
     private final long length;

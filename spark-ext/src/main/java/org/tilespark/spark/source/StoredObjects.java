@@ -34,7 +34,7 @@ public final class StoredObjects {
   private final Configuration conf; // borrowed
   private byte[] heap; // null until needed
 
-  /** Without any object yet. */
+  /** A writer that has not written any object yet. */
   public StoredObjects(Configuration conf) {
     this.conf = conf;
   }
@@ -42,7 +42,7 @@ public final class StoredObjects {
   /**
    * Writes an object, or replaces it.
    *
-   * @param bytes the content, from position to limit
+   * @param bytes content of the object, from position to limit
    */
   public void put(Path object, ByteBuffer bytes) throws IOException {
     if (StorePaths.isLocal(object)) {
@@ -88,7 +88,7 @@ public final class StoredObjects {
     try {
       StorePaths.fileSystem(object, conf).delete(object, false);
     } catch (FileNotFoundException e) {
-      return; // as it shall be
+      return; // the object is gone already
     }
   }
 
@@ -131,7 +131,10 @@ public final class StoredObjects {
     }
   }
 
-  /** A rename would replace what is there, a link does not. */
+  /**
+   * Gives an object its name, by a link if possible, since a rename would replace an existing
+   * object.
+   */
   private static void link(java.nio.file.Path hidden, java.nio.file.Path object)
       throws IOException {
     try {
@@ -142,7 +145,7 @@ public final class StoredObjects {
       if (Files.exists(object)) {
         throw new FileAlreadyExistsException(object.toString());
       }
-      Files.move(hidden, object, StandardCopyOption.ATOMIC_MOVE); // no links on this file system
+      Files.move(hidden, object, StandardCopyOption.ATOMIC_MOVE); // this file system has no links
     }
   }
 

@@ -113,7 +113,7 @@ final class WriteQuery {
                     .map(columns -> renamed(cut.child(), columns, written)));
   }
 
-  /** The columns of a plan under other names: the plan itself if it gives just these. */
+  /** A plan whose columns have other names: the plan itself if it gives just these columns. */
   static LogicalPlan renamed(LogicalPlan plan, List<Attribute> columns, List<Attribute> names) {
     if (ScalaInterop.<Attribute>list(plan.output()).equals(columns)
         && names(columns).equals(names(names))) {

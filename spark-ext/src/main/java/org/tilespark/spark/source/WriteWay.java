@@ -7,7 +7,7 @@ enum WriteWay {
   /** Stores through memory mappings of the file, whose space is reserved before. */
   MAPPED,
 
-  /** Calls of the system with a position for each piece. */
+  /** System calls with a position, one for each piece. */
   POSITIONED;
 
   /**
@@ -18,8 +18,9 @@ enum WriteWay {
   private static final Set<String> RESERVING = Set.of("ext4", "overlay", "tmpfs", "xfs");
 
   /**
-   * Least processors for mappings. Fewer writers rarely wait for the file's lock, which calls take
-   * and stores do not; and a call for 4 KiB or more is cheaper than the page faults of stores.
+   * Least processors for mappings. Fewer writers rarely wait for the lock of the file, which system
+   * calls take and stores do not; and a call for 4 KiB or more is cheaper than the page faults of
+   * stores.
    */
   private static final int MANY_WRITERS = 4;
 

@@ -42,7 +42,7 @@ import org.tilespark.spark.stage.StageInput.Beside;
  */
 abstract class ArraySource implements AutoCloseable {
   private final BufferAllocator allocator;
-  private ArrowBuf zeros; // null until needed; all zero
+  private ArrowBuf zeros; // a buffer of zeros; null until needed
 
   ArraySource(BufferAllocator allocator) {
     this.allocator = allocator;
@@ -55,7 +55,7 @@ abstract class ArraySource implements AutoCloseable {
    */
   abstract boolean next();
 
-  /** The box of the array in the whole array. */
+  /** The box that the array is in the whole array. */
   abstract Box box();
 
   /** The box of the array, and those of the arrays joined to it. */
@@ -123,7 +123,7 @@ abstract class ArraySource implements AutoCloseable {
     return false;
   }
 
-  /** Frees what imaginary parts of zero were read from. */
+  /** Frees the zeros that were read as imaginary parts. */
   @Override
   public void close() {
     if (zeros != null) {
@@ -180,7 +180,7 @@ abstract class ArraySource implements AutoCloseable {
    * there.
    */
   private static OptionalLong contiguous(Box part, Box held) {
-    boolean isInside = false; // an outer axis has a part of more than one element
+    boolean isInside = false; // true after an outer axis with a part of more than one element
     long first = 0;
     for (int axis = 0; axis < part.rank(); axis++) {
       if (isInside && part.size(axis) < held.size(axis)) {
@@ -213,15 +213,16 @@ abstract class ArraySource implements AutoCloseable {
 
   /** Each block is an array. */
   static final class Blocks extends ArraySource {
-    private final List<ArrayProgram> programs; // of the array, then of those joined to it
-    private final StageInput columns; // by the child's ordinals
+    // Programs of the array, then of the arrays joined to it
+    private final List<ArrayProgram> programs;
+    private final StageInput columns; // columns, by the child's ordinals
     private final BlockSchema in;
     private final BlockCursor blocks;
     private final BlockCheck check;
     private final Set<Integer> whole;
 
     /**
-     * @param programs program of a block, then of each array joined to it
+     * @param programs program of a block, then programs of the arrays joined to it
      */
     Blocks(
         List<ArrayProgram> programs,
@@ -338,7 +339,7 @@ abstract class ArraySource implements AutoCloseable {
   /** All consecutive blocks with equal further columns form one array. */
   static final class Volumes extends ArraySource {
     private final ArrayProgram program;
-    private final StageInput columns; // by the child's ordinals
+    private final StageInput columns; // columns, by the child's ordinals
     private final BlockSchema in;
     private final BlockCursor blocks;
     private final BlockCheck check;
@@ -346,8 +347,8 @@ abstract class ArraySource implements AutoCloseable {
     private final BoxList boxes;
     private final InternalRow noBlock; // the row of a volume without blocks
     private final boolean isOneVolume; // true if there is one volume even without blocks
-    private boolean pending; // the cursor is at the first block of the next array
-    private boolean started; // next() was called before
+    private boolean pending; // true if the cursor is at the first block of the next array
+    private boolean started; // true once next() was called
 
     /**
      * @param columns columns of which the further ones distinguish volumes; if there are none, all
@@ -378,7 +379,7 @@ abstract class ArraySource implements AutoCloseable {
       boolean isWithoutBlocks = isOneVolume && !started && !pending;
       started = true;
       if (isWithoutBlocks) {
-        check(); // before its trend or its memory is requested
+        check(); // before the volume's trend or memory is requested
       }
       return pending || isWithoutBlocks;
     }
@@ -420,11 +421,13 @@ abstract class ArraySource implements AutoCloseable {
    */
   static final class Pieces extends ArraySource {
     private final PieceGroups groups;
-    private final BlockSchema in; // by the child's ordinals
+    private final BlockSchema in; // block columns, by the child's ordinals
     private final RetainedRows retained;
     private final StayingMemory staying;
 
-    /** Borrows the owner of retained rows, which outlives the pipeline. */
+    /**
+     * The pieces of a partition; borrows the owner of retained rows, which outlives the pipeline.
+     */
     Pieces(
         BlockSchema in,
         PieceGroups groups,
@@ -472,7 +475,7 @@ abstract class ArraySource implements AutoCloseable {
       }
     }
 
-    /** A box from the first element of the array on. */
+    /** The box with its places counted from the array's first element. */
     private static Box local(long[] offset, long[] size, long[] first) {
       long[] local = new long[first.length];
       for (int axis = 0; axis < first.length; axis++) {

@@ -93,7 +93,7 @@ public record BlockStage(
     return isInOrder && !isFromPiecesToPieces ? longest : cutting;
   }
 
-  /** Blocks of a plan as they are. */
+  /** The stage that moves the blocks of a plan and does not change them. */
   private static BlockStage moving(
       BlockSchema blocks,
       List<Attribute> columns,
@@ -145,7 +145,7 @@ public record BlockStage(
   }
 
   /**
-   * Most bytes of an array of the first input, if the plan states it: of the whole array, or of a
+   * Most bytes of an array of the first input, if the plan states them: of the whole array, or of a
    * block if blocks are processed one by one.
    */
   public OptionalLong arrayBytes() {
@@ -265,7 +265,7 @@ public record BlockStage(
         ScalaInterop.seq(plannedChildren.subList(1, plannedChildren.size())));
   }
 
-  /** Number among the program's inputs of what a branch makes. */
+  /** Number of a branch's blocks among the program's inputs. */
   private int number(int branch) {
     return branches.subList(0, branch).stream().mapToInt(each -> each.input().arrays()).sum();
   }
@@ -396,7 +396,7 @@ public record BlockStage(
     return of.extents().known().isPresent();
   }
 
-  /** True if both process arrays in the same way: block by block, or each array as a whole. */
+  /** True if the stage below and this one both process block by block, or each array as a whole. */
   private boolean isGatheredAlike(StageSpec below, int at) {
     if (gathered.isPresent() == below.gathered().isDefined()) {
       return true;
@@ -406,10 +406,10 @@ public record BlockStage(
             && below.program().inputs().stream().allMatch(BlockStage::isKnown)
             && below.inputs().stream().allMatch(each -> each.beside().isEmpty());
     if (gathered.isPresent()) {
-      // A hole is filled before the first step.
+      // With missing=zero, a missing block would be filled before the first step.
       return canGather
           && branches.get(at).input().missing() == Missing.ERROR
-          && below.program().cutAxes().sliced().isEmpty() // else blocks may have been left out
+          && below.program().cutAxes().sliced().isEmpty() // a slice may have left out blocks
           && !below.program().needsTransforms();
     }
     return canGather

@@ -70,7 +70,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   /**
    * A stage over its children.
    *
-   * @param cut how results are cut into pieces; empty if they stay blocks
+   * @param cut cut of the results into pieces; empty if they stay blocks
    * @param inputs columns of the children that are read, in the positions of {@code spec}
    * @param keys key columns in front of pieces; empty if results stay blocks
    * @param produced other output columns, in the positions of {@code spec}
@@ -124,7 +124,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
       if (offered.supportsRowBased() || Exchange.isSorted(offered, order(input))) {
         taken.set(input, offered);
       } else if (!taken.get(input).supportsRowBased()) {
-        taken.set(input, new BlockBatchesToRowsExec(offered)); // the task sorts rows
+        taken.set(input, new BlockBatchesToRowsExec(offered)); // the task must sort rows
       }
     }
     return new BlockStageExec(
@@ -202,7 +202,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
             .map(assembled -> Exchange.partitions(sparkContext(), assembled.get()))
             .max(Integer::compare);
     if (partitions.isEmpty() && spec.gathered().isDefined()) {
-      partitions = Optional.of(Exchange.partitions()); // how many arrays there are is not known
+      partitions = Optional.of(Exchange.partitions()); // the number of arrays is unknown
     }
     Optional<Cuts> cells = spec.cells(ScalaInterop.list(inputs));
     if (partitions.isEmpty() && cells.isPresent() && spec.bytes().isPresent()) {
@@ -228,7 +228,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
             .toList());
   }
 
-  /** The order in which the task needs an input. */
+  /** The order of rows in which the task needs an input. */
   private Seq<SortOrder> order(int input) {
     return spec.order(input, ScalaInterop.list(inputs));
   }
@@ -428,7 +428,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
         isInBatches);
   }
 
-  /** Null where results leave whole. */
+  /** Cuts results into pieces; null if they are not cut. */
   private StageResults.Pieces outputPieces() {
     if (cut.isDefined()) {
       return cut.get()::pieces;
@@ -472,7 +472,7 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return met.isDefined() ? "\nNo exchange: " + met.get() : Exchange.explained(sparkContext());
   }
 
-  /** How each input's blocks are put together, in a form. */
+  /** The text about how each input's blocks are put together, in a format; "" if none are. */
   private String pieces(String form) {
     return spec.inputs().stream()
         .map(StageInput::assembled)

@@ -33,25 +33,25 @@ final class MovedRows implements Iterator<InternalRow> {
    *
    * @param blocks blocks that were assembled or cut
    * @param whole number of cut blocks that are a single piece
-   * @param pieces number of pieces of all of them
+   * @param pieces number of pieces of all cut blocks
    * @param bytes bytes of rows
    */
   record Counts(SQLMetric blocks, SQLMetric whole, SQLMetric pieces, SQLMetric bytes)
       implements Serializable {}
 
   private final ArraySource arrays;
-  private final Option<AssembleSpec> assembled; // empty where blocks are cut
-  private final PieceKeys keys; // null where rows have none
+  private final Option<AssembleSpec> assembled; // empty if blocks are cut
+  private final PieceKeys keys; // null if rows have no keys
   private final Counts counts;
-  private final PieceCursor pieces; // null where blocks stay whole
+  private final PieceCursor pieces; // null if blocks are not cut
   private final BlockRowBuilder builder;
   private final ElementType type;
   private final long[] keyValues;
-  private Box box; // of the current array; null before the first
+  private Box box; // box of the current array; null before the first
   private Box place; // box of the current piece, or of the whole array; null before the first
-  private boolean isMade; // the current piece is in the builder's row
-  private int copy; // of the current piece that comes next
-  private int copies; // of the current piece
+  private boolean isMade; // true if the builder's row has the current piece
+  private int copy; // number of the current piece's next copy
+  private int copies; // number of copies of the current piece
 
   /**
    * The rows of a partition.
@@ -188,7 +188,7 @@ final class MovedRows implements Iterator<InternalRow> {
         type.bytes());
   }
 
-  /** Fills what may come from no piece. */
+  /** Fills the elements that may come from no piece. */
   private void fill(HostMemory[] room, AssembleSpec spec) {
     if (spec.missing() == Missing.ZERO) {
       for (HostMemory plane : room) {
@@ -196,7 +196,7 @@ final class MovedRows implements Iterator<InternalRow> {
       }
     } else if (spec.images().isDefined() && hasEdges(spec.images().get())) {
       ArrayValues.fill(room[0], type, spec.images().get().fill());
-      for (int plane = 1; plane < room.length; plane++) { // of complex numbers
+      for (int plane = 1; plane < room.length; plane++) { // imaginary parts
         room[plane].fill((byte) 0);
       }
     }

@@ -21,20 +21,20 @@ import org.tilespark.spark.options.Missing;
  */
 public final class PieceGroups {
   private final AssembleSpec spec;
-  private final BlockSchema in; // in rows of pieces
+  private final BlockSchema in; // columns in rows of pieces
   private final Iterator<InternalRow> rows;
   private final RowKeys keys;
   private final int rank;
-  private final long[] low; // of the target block
+  private final long[] low; // first element of the target block
   private final long[] high;
   private final long[] size;
   private final long[] pieceLow;
   private final long[] pieceHigh;
   private final long[] pieceSize;
   private final BoxList boxes;
-  private UnsafeRow key; // of the target block
-  private InternalRow row; // null before the first and after the last
-  private boolean isFresh; // the current row was not given as a piece yet
+  private UnsafeRow key; // key of the target block
+  private InternalRow row; // the current row; null before the first and after the last
+  private boolean isFresh; // true if the current row was not given as a piece yet
 
   /**
    * @param input schema of the rows
@@ -100,12 +100,12 @@ public final class PieceGroups {
     return low;
   }
 
-  /** Its elements along each axis. */
+  /** The target block's elements along each axis. */
   public long[] size() {
     return size;
   }
 
-  /** Its first row, or the current piece. */
+  /** The target block's first row, or the current piece. */
   public InternalRow row() {
     return row;
   }
@@ -144,7 +144,7 @@ public final class PieceGroups {
     return pieceLow;
   }
 
-  /** Its elements along each axis. */
+  /** The current piece's elements along each axis. */
   public long[] pieceSize() {
     return pieceSize;
   }

@@ -36,7 +36,7 @@ import scala.collection.immutable.Seq;
  * further columns; all arrays must have the same cuts.
  */
 public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements CarriesColumns {
-  /** The column of what a detrending step takes off. */
+  /** The column of the trend that a detrending step subtracts. */
   public static final String TREND = "tilespark_trend";
 
   private final Seq<LogicalPlan> others;
@@ -163,7 +163,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
     return Stream.concat(first.block().stream(), first.further().stream()).toList();
   }
 
-  /** True if these are the columns of its blocks, in their usual order. */
+  /** True if {@code block} are the columns of its blocks, in their usual order. */
   public boolean gives(List<Attribute> block) {
     return StageBranch.positions(ScalaInterop.list(produced()), block)
         .equals(spec().out().blockColumns());

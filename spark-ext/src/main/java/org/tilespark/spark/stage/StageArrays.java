@@ -30,11 +30,11 @@ final class StageArrays implements AutoCloseable {
   private final List<ArrayProgram> programs;
   private final List<Input> inputs;
 
-  /** One of the inputs, in order. */
+  /** The state of one input. */
   private static final class Input {
     final ArraySource source;
     final RowKeys keys;
-    final Permutation axes; // that meet those of the first input
+    final Permutation axes; // for each axis of the first input, the axis of this one
     final Set<Integer> whole; // axes of the first input along which blocks are whole
     boolean isThere;
     UnsafeRow key;
@@ -100,7 +100,7 @@ final class StageArrays implements AutoCloseable {
     return inputs.get(0).source.row();
   }
 
-  /** Puts all arrays; the pipeline was told to begin. */
+  /** Puts the parts of all arrays into the pipeline, after its {@code begin}. */
   void put(BlockPipeline pipeline) {
     for (int i = 0; i < inputs.size(); i++) {
       int number = spec.number(i);
@@ -108,7 +108,7 @@ final class StageArrays implements AutoCloseable {
     }
   }
 
-  /** Looks at all arrays in place of putting them. */
+  /** Checks the parts of all arrays without putting them. */
   void check() {
     inputs.forEach(input -> input.source.check());
   }

@@ -29,7 +29,7 @@ import org.tilespark.spark.block.BlockSchema;
  * keys is a separate batch.
  */
 final class StageBatches extends StageResults<ColumnarBatch> {
-  /** Rows of one batch at most. */
+  /** The most rows of a batch. */
   private static final int MOST_ROWS = 1 << 16;
 
   private static final long FIRST_BYTES = 1 << 20;
@@ -37,10 +37,11 @@ final class StageBatches extends StageResults<ColumnarBatch> {
   private final List<Integer> furtherOut;
   private final long batchBytes;
   private final BufferAllocator allocator;
-  private final Deque<Batch> batches = new ArrayDeque<>(); // not handed out, the oldest first
-  private ColumnarBatch handedOut; // null if there is none
-  private int copy; // of the first batch that comes next
-  private long nextBytes; // of the next batch: few results need little memory
+  // Batches that are not handed out, the oldest first
+  private final Deque<Batch> batches = new ArrayDeque<>();
+  private ColumnarBatch handedOut; // the batch handed out last; null if there is none
+  private int copy; // number of the first batch's next copy
+  private long nextBytes; // size of the next batch: few results need little memory
 
   /**
    * The results of a partition.
@@ -55,13 +56,13 @@ final class StageBatches extends StageResults<ColumnarBatch> {
     this.allocator = allocator;
   }
 
-  /** Results that go together. */
+  /** Results that are in progress at the same time and share a batch. */
   private final class Batch implements AutoCloseable {
     final List<Label> labels = new ArrayList<>();
     final List<ArrowBuf> planes;
-    final long capacityBytes; // of each plane
+    final long capacityBytes; // bytes of the buffer of each plane
     long usedBytes;
-    int taken; // labels whose values have come
+    int taken; // number of labels whose values have come
 
     Batch(long capacityBytes) {
       this.capacityBytes = capacityBytes;
@@ -90,7 +91,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
     }
   }
 
-  /** Bytes of a plane. */
+  /** Bytes of a result in each plane. */
   private long bytes(Label label) {
     return (long) rowElements(label) * spec.out().elementType().bytes();
   }
@@ -134,7 +135,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
     return handedOut;
   }
 
-  /** Takes all parts of the first batch, which its first part starts. */
+  /** Takes the values of all results of the first batch from the pipeline. */
   private void takeFirst() {
     Batch batch;
     do {

@@ -71,7 +71,7 @@ public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan
     return at(input.blocks().blockColumns());
   }
 
-  /** The columns that go with the blocks. */
+  /** The further columns, which go with the blocks. */
   List<Attribute> further() {
     return at(input.further());
   }
@@ -80,7 +80,7 @@ public record StageBranch(StageInput input, List<Attribute> columns, LogicalPlan
     return positions.stream().map(columns::get).toList();
   }
 
-  /** Positions of columns in others. */
+  /** The positions of some columns among others. */
   static List<Integer> positions(List<Attribute> columns, List<Attribute> of) {
     return of.stream().map(column -> Attributes.indexOf(columns, column)).toList();
   }

@@ -58,12 +58,15 @@ public record StageInput(
     cells = List.copyOf(cells);
   }
 
-  /** How many arrays the program takes of this input. */
+  /**
+   * Count of the arrays that the program takes from this input: the blocks, and those joined to
+   * them.
+   */
   int arrays() {
     return 1 + beside.size();
   }
 
-  /** All positions. */
+  /** All positions of columns that the input has. */
   List<Integer> positions() {
     List<Integer> all = new ArrayList<>(cells);
     all.addAll(blocks.blockColumns());
@@ -85,7 +88,7 @@ public record StageInput(
     return new StageInput(blocks, further, arrays, trend, assembled, cells, missing, operator);
   }
 
-  /** Only the real parts of the same blocks. */
+  /** This input with only the real parts of its blocks. */
   StageInput real() {
     return new StageInput(
         blocks.real(), further, beside, trend, assembled, cells, missing, operator);
@@ -96,7 +99,7 @@ public record StageInput(
     return new StageInput(blocks, further, beside, position, assembled, cells, missing, operator);
   }
 
-  /** These columns at other positions. */
+  /** This input with its columns at other positions. */
   StageInput mapped(IntUnaryOperator position) {
     return new StageInput(
         blocks.mapped(position),

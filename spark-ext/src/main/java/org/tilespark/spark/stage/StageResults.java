@@ -48,7 +48,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     }
   }
 
-  /** How results are cut. */
+  /** Makes cursors over the pieces of results. */
   interface Pieces extends Serializable {
     PieceCursor cursor();
   }
@@ -56,11 +56,11 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   /**
    * A block or piece of a result, with its further columns.
    *
-   * @param source its box in the result
-   * @param place its box in the output
+   * @param source box of the block or piece in the result
+   * @param place box of the block or piece in the output
    */
   record Label(Box source, Box place, List<long[]> keys, UnsafeRow further) {
-    /** The number of times that it is given, each time with different keys. */
+    /** The number of times that the block or piece is given, each time with different keys. */
     int copies() {
       return Math.max(1, keys.size());
     }
@@ -69,7 +69,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   /**
    * The sources of results.
    *
-   * @param arrays owned
+   * @param arrays the arrays that the program processes; owned
    * @param carried the further columns, in the order of the output
    * @param trendOrdinal ordinal of the trend in the first input's rows, or -1
    */
@@ -88,9 +88,9 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   private final ArrayProgram.Binding binding;
   private final BlockPipeline pipeline;
   private final int trendOrdinal;
-  private ArrayProgram.Part wholePart; // the last one that left whole
-  private List<Part> whole = List.of(); // all of its result
-  private int underWay; // parts that were run and not taken
+  private ArrayProgram.Part wholePart; // the last part whose result was not cut
+  private List<Part> whole = List.of(); // the one part of that result: all of it
+  private int underWay; // number of parts that were run and not taken
   private boolean exhausted;
 
   StageResults(Job job) {
@@ -111,7 +111,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   /** Takes the labels of an array's result, in order; returns the destinations of its parts. */
   abstract Rooms rooms(List<Label> labels);
 
-  /** Starts as many arrays as possible; true if a part is in progress. */
+  /** Starts as many arrays as possible; true if a part of a result is in progress. */
   final boolean isUnderWay() {
     fillPipeline();
     return underWay > 0;
@@ -155,7 +155,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   private List<Part> outputs(ArrayProgram.Part part, List<Label> labels) {
-    if (output.pieces() == null) { // whole, and mostly as large as the one before
+    if (output.pieces() == null) { // results are not cut; most have the size of the one before
       if (part != wholePart) {
         long[] sizes = part.place().sizes();
         whole = List.of(Part.at(new long[sizes.length], sizes));
@@ -178,7 +178,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   private ArrayProgram.Part part(List<Box> boxes) {
     try {
       return binding.on(boxes, trend());
-    } catch (IllegalArgumentException e) { // it is not whole after a slice
+    } catch (IllegalArgumentException e) { // an array may be incomplete after a slice
       throw new IllegalArgumentException(
           "%s: %s; the column metadata %s says that it has; %s (in %s)"
               .formatted(

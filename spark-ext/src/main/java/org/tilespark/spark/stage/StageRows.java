@@ -26,11 +26,12 @@ import org.tilespark.spark.rows.PendingRows;
 final class StageRows extends StageResults<InternalRow> {
   private final PendingRows rows;
   private final Deque<Label> underWay = new ArrayDeque<>();
-  private final Deque<PendingRows.PendingRow> made = new ArrayDeque<>(); // not taken, in order
+  // Rows whose values are not taken, in order
+  private final Deque<PendingRows.PendingRow> made = new ArrayDeque<>();
   private final long[] keyFields; // offsets of the keys in a row
   private Label label; // label of the last row; null if the next must be taken
-  private PendingRows.PendingRow current; // taken last; null if there is none
-  private int copy; // of the current row that comes next
+  private PendingRows.PendingRow current; // the row taken last; null if there is none
+  private int copy; // number of the current row's next copy
 
   /**
    * The results of a partition.
@@ -83,7 +84,7 @@ final class StageRows extends StageResults<InternalRow> {
     setKeys(current.row());
     copy++;
     if (copy >= label.copies()) {
-      label = null; // the row was given, and is valid until the next one
+      label = null; // the row was given already; it is valid until the next one
     }
     return current.row();
   }

@@ -145,7 +145,7 @@ public record StageSpec(
         && program.isComplex() == first().blocks().isComplex();
   }
 
-  /** True if each block is taken alone. */
+  /** True if each block is processed alone. */
   public boolean takesEachBlock() {
     return inputs.size() == 1 && first().assembled().isEmpty() && gathered.isEmpty();
   }

@@ -98,7 +98,7 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
         job.children().stream().map(Child::keys).toList());
   }
 
-  /** How results leave. */
+  /** The form in which results leave: rows or batches. */
   interface Form<R> extends Serializable {
     StageResults<R> open(StageResults.Job job, BufferAllocator allocator);
   }
@@ -134,7 +134,8 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
                 first.columns().trend(),
                 pipeline),
             allocator);
-    run.scope().ownUsedBy(pipeline, results); // holds memory that the pipeline may be filling
+    // Closed after the pipeline, which may still write to memory of the results
+    run.scope().ownUsedBy(pipeline, results);
     return run.counted(results, metrics);
   }
 }

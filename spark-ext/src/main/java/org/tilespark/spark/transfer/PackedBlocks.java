@@ -31,7 +31,7 @@ public record PackedBlocks(
   /** Spark's limit for a row, less room for its other columns. */
   private static final long MAX_BLOCK_BYTES = (1L << 31) - (64L << 10);
 
-  /** Checks that nothing is missing. */
+  /** Checks that no component is missing. */
   public PackedBlocks {
     Objects.requireNonNull(arguments);
     Objects.requireNonNull(type);
@@ -74,7 +74,7 @@ public record PackedBlocks(
    * The bytes of a block's elements or values.
    *
    * @param count number of elements
-   * @param width bytes of each
+   * @param width bytes of each element
    * @param row the block, for the message
    * @throws IllegalArgumentException that names the block, if that is more than a row can hold
    */
@@ -91,12 +91,12 @@ public record PackedBlocks(
     return Math.toIntExact(count * width);
   }
 
-  /** Place of a checked block, per axis. */
+  /** Place of a checked block, along each axis. */
   long[] offset(InternalRow row) {
     return arguments.offsets().stream().mapToLong(row::getLong).toArray();
   }
 
-  /** Extents of a checked block, per axis. */
+  /** Extents of a checked block, along each axis. */
   long[] size(InternalRow row) {
     return arguments.sizes().stream().mapToLong(row::getInt).toArray();
   }

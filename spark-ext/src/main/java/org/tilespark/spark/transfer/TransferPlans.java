@@ -135,7 +135,7 @@ public final class TransferPlans {
             "%s: blockShape is '%s'; expected %s whole numbers of 1 or more"
                 .formatted(operator, blockShape.get().text(), rank));
       }
-      if (extents.isPresent()) { // clipped, as a source does
+      if (extents.isPresent()) { // blocks are clipped to the extents, as by a source
         shape[axis] = Math.max(1, Math.min(shape[axis], extents.get().extent(axis)));
       }
     }

@@ -32,9 +32,9 @@ public final class ExecutorBoard extends SparkListener {
    * One executor.
    *
    * @param executorId Spark's id
-   * @param host its host; empty until Spark reports it
-   * @param endedBecause Spark's reason why it ended; empty while it lives
-   * @param status its last status; empty if it has not reported
+   * @param host the executor's host; empty until Spark reports it
+   * @param endedBecause Spark's reason why the executor ended; empty while it lives
+   * @param status the executor's last status; empty if it has not reported
    */
   public record Entry(
       String executorId,

@@ -195,7 +195,7 @@ public final class ExecutorMetrics {
     declared.add(new Declared(name, true, meaning, value));
   }
 
-  /** One metric: a counter if it only grows, else a gauge. */
+  /** A metric: a counter if its value only grows, else a gauge. */
   private record Declared(
       String name, boolean grows, String meaning, ToLongFunction<ExecutorRuntime> value) {
     /** Reads {@code runtime} for the sinks; growing values are counters to them. */

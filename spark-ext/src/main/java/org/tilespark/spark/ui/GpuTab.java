@@ -25,7 +25,7 @@ import scala.xml.Unparsed;
  * 4.3, except for the number of flags of the page header.
  */
 public final class GpuTab extends SparkUITab {
-  /** Its title, and its path. */
+  /** The tab's title, and its path. */
   public static final String NAME = "GPU";
 
   private final ExecutorBoard board;

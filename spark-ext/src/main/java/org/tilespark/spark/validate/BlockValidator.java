@@ -64,7 +64,7 @@ public final class BlockValidator {
   private final Function<LogicalPlan, Dataset<Row>> asDataset;
   private final List<Attribute> columns;
   private final List<Integer> further;
-  private final Optional<Shape> extents; // as stated
+  private final Optional<Shape> extents; // extents of the whole array, if stated
   private final DefectSql sql;
 
   private BlockValidator(
@@ -123,7 +123,7 @@ public final class BlockValidator {
     return ((org.apache.spark.sql.classic.Dataset<Row>) df).logicalPlan();
   }
 
-  /** The named columns of a projection of the input: groups g, offsets o, sizes s. */
+  /** The columns g of groups, o of offsets and s of sizes, for a projection of the input. */
   private List<NamedExpression> places() {
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < further.size(); i++) {
@@ -224,7 +224,7 @@ public final class BlockValidator {
                     functions.expr(sql.groupText()))));
   }
 
-  /** Per array: its extents e and the sizes c of the cells laid over it. */
+  /** A row per array: its extents e, and the sizes c of the cells laid over it. */
   private Dataset<Row> arrays(Dataset<Row> boxes) {
     List<Column> measures = new ArrayList<>();
     for (int axis = 0; axis < rank; axis++) {
@@ -258,7 +258,7 @@ public final class BlockValidator {
         .selectExpr(strings(sized));
   }
 
-  /** Each box with its array's extents and cells. */
+  /** The rows of boxes, each with its array's extents and cells. */
   private Dataset<Row> joined(Dataset<Row> boxes, Dataset<Row> arrays) {
     if (further.isEmpty()) {
       return boxes.crossJoin(arrays);

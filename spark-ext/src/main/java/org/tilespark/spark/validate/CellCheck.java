@@ -34,9 +34,9 @@ final class CellCheck
   /**
    * The defects.
    *
-   * @param boxes rows of offsets and sizes
+   * @param boxes offsets and sizes of the boxes that touch the cell
    * @param low first element of the cell
-   * @param high its end, exclusive
+   * @param high end of the cell, exclusive
    * @param group name of the array among several, or ""
    * @return rows of code, block, found, expected
    */
@@ -123,7 +123,7 @@ final class CellCheck
     return ScalaInterop.list(numbers).stream().mapToLong(Long::longValue).toArray();
   }
 
-  /** Joins adjacent pieces, axis by axis. */
+  /** Joins adjacent pieces of a cell, axis by axis. */
   private static List<long[]> merged(List<long[]> pieces, int rank) {
     List<long[]> list = pieces;
     for (int axis = rank - 1; axis >= 0; axis--) {

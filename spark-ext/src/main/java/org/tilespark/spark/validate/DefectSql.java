@@ -15,7 +15,7 @@ import org.tilespark.spark.block.BlockKind;
 final class DefectSql {
   private final BlockKind kind;
   private final int rank;
-  private final Optional<Shape> extents; // as stated
+  private final Optional<Shape> extents; // extents of the whole array, if stated
   private final List<String> further;
 
   /**
@@ -71,7 +71,7 @@ final class DefectSql {
    * The defects of an array of a block.
    *
    * @param part 0 for {@code values}, 1 for {@code imag}
-   * @param column its name
+   * @param column the array's column name
    */
   List<String> arrayChecks(int part, String column) {
     String length = "length" + part;

@@ -15,7 +15,7 @@ import org.tilespark.spark.block.GroupingColumns;
 final class SchemaDefects {
   private SchemaDefects() {}
 
-  /** Rows of code, block, found, expected. */
+  /** The defects as rows of code, block, found, expected. */
   static List<Row> of(StructType found, BlockKind kind) {
     List<Row> defects = new ArrayList<>();
     kind.offsetColumns().forEach(name -> column(found, name, "BIGINT", true, defects));

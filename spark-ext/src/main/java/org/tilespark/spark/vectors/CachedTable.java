@@ -32,7 +32,7 @@ import org.tilespark.spark.rows.RenamedBlocksExec;
 final class CachedTable {
   private static final Map<RDD<CachedBatch>, CachedTable> KNOWN = new WeakHashMap<>();
 
-  private final List<Object> size; // of the table in the cache, as Spark says
+  private final List<Object> size; // size of the cached table, as known to Spark
   private final Map<Object, Object> found = new ConcurrentHashMap<>();
 
   private CachedTable(List<Object> size) {
@@ -91,8 +91,8 @@ final class CachedTable {
   /**
    * A fact about a table: remembered, or found by a job.
    *
-   * @param what a name of the fact, equal for equal facts
-   * @param find finds the fact by a job; called if it is not remembered
+   * @param what key of the fact: equal for equal facts
+   * @param find finds the fact by a job; called if the fact is not remembered
    */
   static <T> T remembered(InMemoryRelation table, Object what, Class<T> type, Supplier<T> find) {
     Optional<CachedTable> before = current(table);
@@ -108,7 +108,7 @@ final class CachedTable {
     return made;
   }
 
-  /** The memory of a table in the cache now; empty if not all partitions are cached. */
+  /** The remembered facts of a table that is cached now; empty if not all partitions are cached. */
   private static Optional<CachedTable> current(InMemoryRelation table) {
     if (!table.cacheBuilder().isCachedColumnBuffersLoaded()) {
       return Optional.empty();

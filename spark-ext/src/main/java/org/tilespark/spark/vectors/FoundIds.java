@@ -29,7 +29,7 @@ public final class FoundIds {
    *
    * @param found rows with a place and the further columns of the matrix
    * @param place name of the column with row numbers of {@code matrix}
-   * @param matrix blocks
+   * @param matrix blocks of the matrix
    * @throws IllegalArgumentException if there is a column of that name already
    */
   public static LogicalPlan beside(
@@ -40,7 +40,8 @@ public final class FoundIds {
     List<Attribute> columns = ScalaInterop.list(found.output());
     String name = place + "_id";
     LogicalPlan ids = SpreadPlans.rowIds(matrix, true, operator);
-    List<Attribute> ofIds = ScalaInterop.list(ids.output()); // row, id, further columns
+    // The row, its id, then the further columns
+    List<Attribute> ofIds = ScalaInterop.list(ids.output());
     Attribute at = columns.stream().filter(each -> each.name().equals(place)).findFirst().get();
     Expression same = new EqualTo(at, ofIds.get(0));
     for (Attribute group : ofIds.subList(2, ofIds.size())) {

@@ -47,17 +47,17 @@ public record GatherSpec(
         vector, length, blockRows, rows, hasIds, new Order(0, false), policies, operator);
   }
 
-  /** Columns that order the rows. */
+  /** Count of the columns that order the rows. */
   int orderColumns() {
     return order.columns;
   }
 
-  /** The place of the id in the columns that are read. */
+  /** The position of the id among the columns that are read. */
   int idColumn() {
     return vector.columns();
   }
 
-  /** The place of the first column of the order. */
+  /** The position of the first column of the order among the columns that are read. */
   int firstOrderColumn() {
     return idColumn() + (hasIds ? 1 : 0);
   }

@@ -86,15 +86,15 @@ final class GatherTask<T>
     private final VectorReader reader;
     private final Order order;
     private final Ids ids;
-    private final long expected; // rows, -1 if nobody has counted
-    private final Supplier<String> named = this::current; // one for all rows
+    private final long expected; // count of the partition's rows; -1 if they were not counted
+    private final Supplier<String> named = this::current; // names the current row
     private final HostMemory first; // first vector of the next block, if it is known
     private StripWriter writer; // null before the first block
-    private int most; // rows of a block
+    private int most; // most rows of a block
     private boolean isPending; // true if the first vector of the next block is there
     private boolean isAtEnd;
-    private long read; // rows, with those that were left out
-    private long taken; // rows, of blocks that were given out
+    private long read; // number of rows that were read, with those that were left out
+    private long taken; // number of rows in blocks that were given out
 
     private Blocks(int partition, BlockCursor cursor) {
       this.partition = partition;
@@ -150,7 +150,7 @@ final class GatherTask<T>
     /**
      * Takes the next row that is not skipped.
      *
-     * @param to memory for its vector
+     * @param to memory for the row's vector
      * @param before number of rows taken before it
      * @return false if there is none
      */
@@ -242,7 +242,7 @@ final class GatherTask<T>
   /** The ids of the rows of a block. */
   private final class Ids {
     private final List<Object> ids = new ArrayList<>();
-    private long bytes; // of all that is not of fixed width
+    private long bytes; // bytes of the ids that are not of fixed width
     private final int ordinal = spec.hasIds() ? ordinals.get(spec.idColumn()) : -1;
     private final StructField field = spec.hasIds() ? inputs.fields()[spec.idColumn()] : null;
     private final UnsafeProjection array = spec.hasIds() ? array() : null;

@@ -140,7 +140,7 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
         columns, blocks, new BlockStatistics.Input(child(), blocks, Optional.empty()), true);
   }
 
-  /** Places are counts of rows, which tasks check. */
+  /** The extents of the matrix: places are counts of rows, which tasks check. */
   @Override
   public Optional<Shape> coveredArray() {
     return spec().isPlaced() && spec().rows() > 0

@@ -42,14 +42,14 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   private static final int ROWS_ORDINAL = 2;
 
   private final Seq<SparkPlan> counted;
-  private transient Places places; // found at need
+  private transient Places places; // places of the partitions' rows; null until needed
 
   /**
    * The node over {@code child}.
    *
    * @param inputs columns of the child, in the order that the spec has
    * @param produced columns of the blocks in their usual order, and of ids
-   * @param counted a plan with the child's rows in the same partitions, or none
+   * @param counted a plan with the child's rows in the same partitions, to be counted; or none
    */
   public GatherVectorsExec(
       GatherSpec spec,
@@ -199,7 +199,7 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
     return (rows.count() == partitions ? rows : Input.of(child)).sizes();
   }
 
-  /** Metrics that nobody is shown. */
+  /** Metrics that are not shown. */
   private GatherTask.Metrics unseen() {
     SQLMetric nobody = SQLMetrics.createMetric(sparkContext(), "rows that are counted");
     return new GatherTask.Metrics(nobody, nobody, nobody);

@@ -7,10 +7,10 @@ import java.util.Arrays;
 final class Places implements Serializable {
   private static final long serialVersionUID = 1;
 
-  private final long[] counts; // rows of each partition; -1 where nobody has counted
+  private final long[] counts; // count of each partition's rows; -1 if they were not counted
 
   /**
-   * @param counts rows of each partition; borrowed
+   * @param counts count of each partition's rows; -1 if they were not counted; borrowed
    */
   Places(long[] counts) {
     this.counts = counts;
@@ -32,17 +32,17 @@ final class Places implements Serializable {
     return first;
   }
 
-  /** True if there is one partition. */
+  /** True if there is only one partition. */
   boolean isAlone() {
     return counts.length == 1;
   }
 
-  /** Rows of a partition, -1 if nobody has counted. */
+  /** Count of a partition's rows; -1 if they were not counted. */
   long count(int partition) {
     return counts[partition];
   }
 
-  /** Rows of all partitions, -1 if nobody has counted. */
+  /** Count of the rows of all partitions; -1 if they were not counted. */
   long total() {
     long total = 0;
     for (long count : counts) {

@@ -10,10 +10,10 @@ import org.tilespark.spark.catalyst.ScalaInterop.SerializableFunction;
  * Adds up the rows of a partition.
  *
  * @param <A> type of a partition's elements: rows, or batches of several rows
- * @param size rows of an element
+ * @param size gives the number of rows of an element
  */
 record RowCounts<A>(SerializableFunction<A, Long> size) implements PartitionTask<A, Long> {
-  /** The rows of each partition, by a job. */
+  /** The count of each partition's rows, found by a job. */
   static <A> long[] of(RDD<A> partitions, SerializableFunction<A, Long> size) {
     Object[] all = (Object[]) new RowCounts<>(size).over(partitions, Long.class, true).collect();
     long[] counts = new long[all.length];

@@ -73,9 +73,9 @@ record SpreadTask<T>(
         new BlockCheck(blocks, spec.operator(), spec.extents().getOrElse(() -> null));
     final Object[] cells; // values of each row other than its numbers: places, further columns, id
     final UnsafeProjection heads;
-    HostMemory values; // of the current block
-    private int next; // row of the current block
-    private int count; // rows of the current block
+    HostMemory values; // values of the current block
+    private int next; // index in the current block of the next row
+    private int count; // number of rows of the current block
 
     private Rows(Iterator<T> partition, Literal last) {
       this.cursor = source.open(partition);
@@ -135,7 +135,7 @@ record SpreadTask<T>(
     private final int last = output.length() - 1; // ordinal of the vector
     private final ArrayRowWriter writer = new ArrayRowWriter(output.length(), last, type);
     private final int idOrdinal = spec.ids() < 0 ? -1 : ordinals.get(spec.ids());
-    private ArrayData ids; // of the current block; null if there are none
+    private ArrayData ids; // ids of the current block; null if there are none
     private UnsafeRow head;
 
     private Vectors(Iterator<T> partition) {

@@ -32,12 +32,12 @@ final class StripWriter {
   private final int elementBytes;
   private final boolean hasIds;
   private final UnsafeRow row;
-  private final int vectorsAt; // index in bytes
+  private final int vectorsAt; // index of the first vector's first byte
   private byte[] bytes;
 
   /**
    * @param length elements of a vector
-   * @param most vectors of a block
+   * @param most most vectors of a block
    */
   StripWriter(int length, int elementBytes, int most, boolean hasIds) {
     this.length = length;
@@ -58,7 +58,9 @@ final class StripWriter {
     return new RowBytes(IDS, 1, elementBytes).applyAsLong(rows * length);
   }
 
-  /** Room for ids: enough for ids of fixed width; longer ones make the array grow once. */
+  /**
+   * Bytes of the room for ids: enough for ids of fixed width; longer ones make the array grow once.
+   */
   private static long idRoom(int most) {
     return RowBytes.array(most, WORD_BYTES) + WORD_BYTES;
   }
@@ -80,9 +82,9 @@ final class StripWriter {
   /**
    * Ends the block.
    *
-   * @param place place of its first row
-   * @param rows vectors that were written
-   * @param ids one for each row; null if there are none
+   * @param place place of the block's first row
+   * @param rows number of vectors that were written
+   * @param ids ids of the rows, one for each; null if there are none
    */
   UnsafeRow finish(long place, int rows, UnsafeArrayData ids) {
     long elements = (long) rows * length;

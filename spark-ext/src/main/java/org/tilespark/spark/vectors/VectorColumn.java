@@ -40,7 +40,7 @@ record VectorColumn(Form form, ElementType type, int columns) implements Seriali
   /** Value of the field {@code type} for a sparse vector. */
   static final int SPARSE = 0;
 
-  /** How a column holds vectors; empty if it holds none. */
+  /** The form in which a column holds vectors; empty if it holds none. */
   static Optional<VectorColumn> of(Attribute column) {
     DataType type = column.dataType();
     if (type instanceof ArrayType array) {

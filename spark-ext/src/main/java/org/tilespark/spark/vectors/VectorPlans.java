@@ -111,7 +111,8 @@ public final class VectorPlans {
     LogicalPlan optimized = execution(table).optimizedPlan();
     Optional<Attribute> id = options.id().map(this::column);
     Order order = order(optimized, id);
-    List<Attribute> output = ScalaInterop.list(optimized.output()); // the same under other ids
+    // The table's columns under other ids
+    List<Attribute> output = ScalaInterop.list(optimized.output());
     RepeatableRows.require(
         optimized,
         order.columns().stream().map(column -> output.get(columns.indexOf(column))).toList(),
@@ -243,7 +244,7 @@ public final class VectorPlans {
         : new VectorColumn(VectorColumn.Form.NUMBER, type, vectors.size());
   }
 
-  /** The columns that have this form. */
+  /** The columns that hold the vectors in this form. */
   private List<NamedExpression> columns(VectorColumn form) {
     Attribute first = vectors.get(0);
     if (isOneVector()) {

@@ -22,13 +22,13 @@ final class VectorReader {
   private static final NanSearch NANS = NanSearch.ofThisMachine();
 
   private final GatherSpec spec;
-  private final int ordinal; // of the vector, or of its first element
-  private final int[] ordinals; // of the columns of its elements
+  private final int ordinal; // ordinal of the vector, or of its first element
+  private final int[] ordinals; // ordinals of the columns of its elements
   private final ElementType type;
   private final RowPolicy nulls;
   private final RowPolicy ragged;
   private final RowPolicy nan;
-  private final String name; // of the column, for messages
+  private final String name; // name of the vector's column, for messages
 
   /**
    * @param ordinals ordinals of the vector's columns in the rows
@@ -47,7 +47,7 @@ final class VectorReader {
   /**
    * Copies the vector of the cursor's row.
    *
-   * @param to memory for it, {@code length} elements; undefined if the row is left out
+   * @param to memory for the vector, {@code length} elements; undefined if the row is left out
    * @param row gives the row's name, for messages
    * @return false if the row is left out
    * @throws IllegalArgumentException that names the row, if a policy refuses it
@@ -141,7 +141,7 @@ final class VectorReader {
       zeros(to);
     }
     if (from instanceof UnsafeRow unsafe) {
-      copyFields(unsafe, to); // those that are NULL are 0
+      copyFields(unsafe, to); // elements that are NULL become 0
     } else {
       copyNumbers(from, ordinals, to);
     }

@@ -23,7 +23,7 @@ public final class Bands implements Serializable {
   private final long length; // of a band; the last one may be shorter
   private final long extent;
   private final int[] partition; // of each band
-  private final long[] firstRank; // of each band
+  private final long[] firstRank; // rank of each band's first element
   private final int[] order; // the bands by rank
   private final long[] boundaries; // ranks where ranges begin, then the extent
   private final int[] partitionOfRange;
@@ -68,7 +68,7 @@ public final class Bands implements Serializable {
     this.partitionOfRange = Arrays.copyOf(partitions, ranges);
   }
 
-  /** The beginnings of ranges, in ranks, then the extent. */
+  /** The first rank of each range, then the extent of the axis. */
   public long[] boundaries() {
     return boundaries.clone();
   }
@@ -120,7 +120,10 @@ public final class Bands implements Serializable {
     return Math.min(extent, (element / length + 1) * length);
   }
 
-  /** The axis cut at its bands, and these every {@code step} elements from their beginnings. */
+  /**
+   * The cuts of the axis at its bands, and inside a band every {@code step} elements from its
+   * beginning.
+   */
   public AxisCuts cuts(long step) {
     if (step >= length) {
       return AxisCuts.every(length, extent);

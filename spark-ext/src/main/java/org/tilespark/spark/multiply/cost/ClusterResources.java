@@ -8,7 +8,8 @@ import org.tilespark.kernels.host.HostProfile;
  * ClusterSize} counts its cores, executors and devices.
  *
  * @param cluster size of the cluster
- * @param usefulTasks most cuboids, unless memory requires more; 1 or more
+ * @param usefulTasks most tasks worth starting; a plan has more parts (cuboids, one per task) only
+ *     if none with fewer fits the memory; 1 or more
  * @param deviceBytes device memory of one task; ignored without devices
  * @param hostBytes host memory of one task
  * @param tileBytes most bytes of the tile of C in which a task accumulates
@@ -48,9 +49,9 @@ public record ClusterResources(
    * @param broadcast bytes collected by the driver, or sent from it
    * @param pcie bytes to or from one device
    * @param deviceFloat floating-point operations of one device on FLOAT
-   * @param deviceDouble the same on DOUBLE
+   * @param deviceDouble floating-point operations of one device on DOUBLE
    * @param coreFloat floating-point operations of one core on FLOAT
-   * @param coreDouble the same on DOUBLE
+   * @param coreDouble floating-point operations of one core on DOUBLE
    * @param taskStart seconds to start one task
    */
   public record Rates(
@@ -110,7 +111,7 @@ public record ClusterResources(
           TASK_START);
     }
 
-    /** Checks that all are positive. */
+    /** Checks that rates are positive, and that {@code taskStart} is not negative. */
     public Rates {
       for (double rate :
           new double[] {

@@ -39,7 +39,7 @@ final class CostModel {
         seconds(p, q, r));
   }
 
-  /** The seconds of {@link #cuboid}, without the rest. */
+  /** The seconds of {@link #cuboid}, without its other figures. */
   double seconds(int p, int q, int r) {
     return seconds(
         p * q,
@@ -73,7 +73,7 @@ final class CostModel {
    * @param r parts of K
    * @param shuffle seconds of the operands' shuffle
    * @param partials bytes of the second shuffle
-   * @param upload bytes to devices
+   * @param upload bytes that are uploaded to devices
    */
   private double seconds(
       int tiles, double flops, int r, double shuffle, long partials, long upload) {
@@ -291,7 +291,7 @@ final class CostModel {
     return (double) tasks / part(tasks, resources.cluster().cores());
   }
 
-  /** The larger half of a division. */
+  /** The quotient of a division, rounded up. */
   private static long part(long whole, long parts) {
     return whole / parts + (whole % parts == 0 ? 0 : 1);
   }

@@ -24,7 +24,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
     rejected = List.copyOf(rejected);
   }
 
-  /** How the operands reach the tasks. */
+  /** The ways in which the operands reach the tasks. */
   public enum Strategy {
     /** A is broadcast to every task; blocks of B stay in place. */
     BROADCAST_LEFT,
@@ -62,12 +62,12 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    */
   public record Candidate(
       Strategy strategy, int p, int q, int r, Cost cost, Optional<String> refusal) {
-    /** True if the resources allow it. */
+    /** True if it can run: there is no refusal. */
     public boolean isAllowed() {
       return refusal.isEmpty();
     }
 
-    /** {@code cuboid(4,4,1)}, {@code broadcast(right)}. */
+    /** The text in EXPLAIN and messages: {@code cuboid(4,4,1)}, {@code broadcast(right)}. */
     public String name() {
       return switch (strategy) {
         case BROADCAST_LEFT -> "broadcast(left)";
@@ -129,7 +129,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param traffic bytes moved
    * @param flops floating-point operations, 2 M K N
    * @param tasks number of tasks that multiply
-   * @param seconds estimated time of all of it, by {@link ClusterResources.Rates}
+   * @param seconds estimated time of the whole multiply, by {@link ClusterResources.Rates}
    */
   public record Cost(Traffic traffic, double flops, int tasks, double seconds) {
     @Override
@@ -150,9 +150,9 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
   /**
    * The cuts of M, K and N.
    *
-   * @param m P parts
-   * @param k R parts
-   * @param n Q parts
+   * @param m cuts of M into P parts
+   * @param k cuts of K into R parts
+   * @param n cuts of N into Q parts
    */
   public record CuboidCuts(AxisCuts m, AxisCuts k, AxisCuts n) {}
 

@@ -81,7 +81,7 @@ public final class CuboidPlanner {
     return new CuboidPlanner(shape, resources, operandsInPlace).plan();
   }
 
-  /** The candidate for the cuboids of {@code where}; it may be refused. */
+  /** The candidate for cuboids in the partitions of {@code where}; it may be refused. */
   public static Candidate inPlace(
       MultiplyShape shape, ClusterResources resources, InPlaceOperands where) {
     return new CuboidPlanner(shape, resources, List.of()).inPlace(where);

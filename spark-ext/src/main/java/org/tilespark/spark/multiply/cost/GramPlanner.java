@@ -23,7 +23,7 @@ public final class GramPlanner {
   /**
    * The planner of one gram.
    *
-   * @param operandsInPlace partitions of A's blocks, if both are along K; both operands are A
+   * @param operandsInPlace partitions of A's blocks, if they differ along K; A is both operands
    */
   public GramPlanner(
       MultiplyShape shape, ClusterResources resources, Optional<InPlaceOperands> operandsInPlace) {
@@ -66,7 +66,8 @@ public final class GramPlanner {
         }
       }
       if (tiles(p) > resources.usefulTasks()) {
-        p = (int) Math.max(p + 1, Math.min(2L * p, shape.m())); // only memory asks for this many
+        // P grows fast, since only memory requires so large a p
+        p = (int) Math.max(p + 1, Math.min(2L * p, shape.m()));
       } else {
         p++;
       }

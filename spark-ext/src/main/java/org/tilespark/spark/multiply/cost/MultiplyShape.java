@@ -48,8 +48,9 @@ public record MultiplyShape(
    * @param bytes bytes of its existing blocks; less than its extents imply if blocks are missing
    * @param outer elements of a block along M or N; 1 if not known
    * @param inner elements of a block along K; 1 if not known
-   * @param whole true if the products of its blocks with the other operand are blocks of C, or can
-   *     be reduced, and none is missing; then no operand is shuffled if the other one is broadcast
+   * @param whole true if each of its blocks spans K, so that the products with the other operand
+   *     are whole blocks of C or can be reduced, and a broadcast of the other operand finds missing
+   *     blocks; then that broadcast needs no shuffle of partial sums
    */
   public record Operand(long bytes, long outer, long inner, boolean whole) {}
 
@@ -64,8 +65,8 @@ public record MultiplyShape(
    * Operands whose blocks are in partitions already, each of which could be a cuboid that is whole
    * along the other axes: their pieces need not be shuffled again.
    *
-   * @param left true if A's blocks are so
-   * @param right true if B's are; both are only along K
+   * @param left true if A's blocks are in these partitions
+   * @param right true if B's blocks are; those of both only if they differ along K
    * @param axis axis along which the partitions differ
    * @param parts partitions that have blocks, 1 or more
    * @param largest elements of the largest part along the axis
@@ -73,12 +74,12 @@ public record MultiplyShape(
    */
   public record InPlaceOperands(
       boolean left, boolean right, Axis axis, int parts, long largest, boolean onGrid) {
-    /** Parts of an axis. */
+    /** Count of the parts of an axis; 1 unless the partitions differ along it. */
     int parts(Axis of) {
       return of == axis ? parts : 1;
     }
 
-    /** Elements of the largest part of an axis. */
+    /** Elements of the largest part of an axis with {@code extent} elements. */
     long largest(Axis of, long extent) {
       return of == axis ? largest : extent;
     }
@@ -124,22 +125,22 @@ public record MultiplyShape(
     return extents.n();
   }
 
-  /** Elements along K of a block of the operand with the longer ones. */
+  /** Extent along K of a block of A or of B, whichever is larger. */
   public long blockK() {
     return Math.max(a.inner, b.inner);
   }
 
-  /** The cuts of M into parts: between blocks of C, if there are enough. */
+  /** The cuts of M into parts: between blocks of C, if C has enough. */
   public AxisCuts cutsM(int parts) {
     return cuts(m(), parts, gridM);
   }
 
-  /** The cuts of N, likewise. */
+  /** The cuts of N into parts, as {@link #cutsM}. */
   public AxisCuts cutsN(int parts) {
     return cuts(n(), parts, gridN);
   }
 
-  /** Parts that K may be cut into. */
+  /** The largest number of parts that K may be cut into. */
   long mostPartsOfK() {
     return reduced.isPresent() ? 1 : k();
   }

@@ -20,7 +20,7 @@ public final class MergeNeighboursExec extends MadeAnewExec<Reduction.Nearest> {
    * The merge of shuffled candidates.
    *
    * @param candidates columns of the child, see {@link NeighbourRows}
-   * @param produced neighbours
+   * @param produced columns of the output: neighbours
    */
   public MergeNeighboursExec(
       Reduction.Nearest spec, Seq<Attribute> candidates, Seq<Attribute> produced, SparkPlan child) {

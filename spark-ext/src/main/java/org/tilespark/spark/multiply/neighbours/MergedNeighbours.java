@@ -29,9 +29,9 @@ final class MergedNeighbours implements Iterator<InternalRow> {
   private final Neighbours merged = new Neighbours();
   private InternalRow row; // the next row; null at the end
   private UnsafeRow matrix; // head of the last query's rows; null before the first one
-  private NeighbourRows output; // of that matrix
+  private NeighbourRows output; // writes the rows of that matrix
   private long query;
-  private int next; // of what was merged
+  private int next; // index of the next merged candidate
 
   /**
    * The merge of one partition.

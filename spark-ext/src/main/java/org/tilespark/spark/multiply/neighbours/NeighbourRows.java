@@ -98,7 +98,7 @@ public abstract class NeighbourRows {
     row.setLong(NEIGHBOUR, query);
   }
 
-  /** One row for each neighbour. */
+  /** Writes one row for each neighbour. */
   private static final class OfNeighbours extends NeighbourRows {
     private final Reduction reduction;
     private final boolean hasRank;
@@ -128,7 +128,7 @@ public abstract class NeighbourRows {
     }
   }
 
-  /** One row for each query. */
+  /** Writes one row of candidates for each query. */
   private static final class OfCandidates extends NeighbourRows {
     private final UnsafeRow head;
     private final ArrayRowWriter writer;

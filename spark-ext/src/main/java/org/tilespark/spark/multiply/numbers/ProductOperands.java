@@ -27,7 +27,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
  * the blocks. Real and imaginary parts of complex numbers alternate.
  */
 public final class ProductOperands {
-  /** Integers that FLOAT holds exactly. */
+  /** Integer types whose values FLOAT holds exactly. */
   private static final Set<ElementType> SHORT = Set.of(ElementType.INT8, ElementType.INT16);
 
   private ProductOperands() {}
@@ -57,7 +57,7 @@ public final class ProductOperands {
   /**
    * An operand as a real matrix.
    *
-   * @param extents its extents as stored
+   * @param extents extents of the operand as it is stored
    * @param type type of the product
    * @param axis axis, as stored, along which real and imaginary parts alternate: the axis that C
    *     has too

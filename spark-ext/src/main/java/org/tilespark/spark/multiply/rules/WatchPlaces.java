@@ -61,7 +61,8 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
   /**
    * The coordinates in {@link PlaceColumn}'s order, then the grouping columns.
    *
-   * @param ofNumbers true if {@code read} has one number for each two elements along M or N
+   * @param ofNumbers true if {@code read} has complex numbers, each of which is two elements along
+   *     M or N
    */
   private static Project places(
       MultiplySpec spec, OperandSource read, boolean right, boolean ofNumbers) {

@@ -10,8 +10,8 @@ public final class BestScores {
   private final int most;
   // (queries, most); for each query a heap with its worst candidate first
   private final double[] keys;
-  private final long[] places; // likewise
-  private final int[] counts; // by query
+  private final long[] places; // (queries, most), in the order of keys
+  private final int[] counts; // number of candidates of each query
 
   /**
    * No candidates for {@code queries} queries of at most {@code most} candidates each, 1 or more.
@@ -23,7 +23,7 @@ public final class BestScores {
     this.counts = new int[queries];
   }
 
-  /** Candidates of a query at most. */
+  /** The most candidates of a query. */
   public int most() {
     return most;
   }
@@ -65,7 +65,7 @@ public final class BestScores {
     counts[query] = 0;
   }
 
-  /** Appends a candidate to the {@code count} of a heap. */
+  /** Appends a candidate to the {@code count} candidates of a heap. */
   private void rise(int heap, int count, double key, long place) {
     int at = count;
     while (at > 0) {
@@ -79,7 +79,7 @@ public final class BestScores {
     put(heap, at, key, place);
   }
 
-  /** Replaces the first candidate of a heap of {@code count}. */
+  /** Replaces the first of the {@code count} candidates of a heap. */
   private void sink(int heap, int count, double key, long place) {
     int at = 0;
     while (true) {

@@ -4,29 +4,29 @@ import java.util.Arrays;
 
 /** The neighbours of one query: keys, of which a larger one is nearer, and places. */
 public final class Neighbours {
-  /** No neighbours, for ever. */
+  /** No neighbours; never changed. */
   public static final Neighbours NONE = new Neighbours();
 
   private double[] keys = new double[0];
   private long[] places = new long[0];
   private int count;
 
-  /** How many there are. */
+  /** Count of neighbours. */
   public int count() {
     return count;
   }
 
-  /** The key of one of them. */
+  /** The key of a neighbour. */
   public double key(int index) {
     return keys[index];
   }
 
-  /** The place of one of them. */
+  /** The place of a neighbour. */
   public long place(int index) {
     return places[index];
   }
 
-  /** Forgets all, and makes room for {@code newCount}, which the caller sets. */
+  /** Forgets all neighbours, and makes room for {@code newCount}, which the caller sets. */
   void resize(int newCount) {
     grow(newCount);
     count = newCount;

@@ -33,7 +33,7 @@ public sealed interface Reduction extends Serializable {
    * @param k number of neighbours; fewer if there are fewer vectors
    */
   record Nearest(int k, Metric metric) implements Reduction {
-    /** Checks that there is at least one. */
+    /** Checks that {@code k} is at least 1. */
     public Nearest {
       if (k < 1) {
         throw new IllegalArgumentException("k is " + k + "; expected 1 or more");

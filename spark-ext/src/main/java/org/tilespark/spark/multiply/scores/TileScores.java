@@ -37,27 +37,27 @@ final class TileScores {
   private final Vectors a;
   private final Vectors b;
   private final boolean single;
-  private final double relative; // g
-  private final double squared; // h
-  private final double tiny; // what products below the type's range may amount to
+  private final double relative; // g in the class comment
+  private final double squared; // h in the class comment
+  private final double tiny; // bound of a sum of products below the type's range
   private final double lost; // bound of the sum of squares that underflow in double
-  private final double largest; // if a product of norms is larger, sums may exceed the type
+  private final double largest; // sums may exceed the type if a product of norms is larger
 
   private long firstRow;
   private int rows;
-  private double[] rowNorms = new double[0]; // NaN where each score of the row is
-  private double[] rowMost = rowNorms; // what these may be
+  private double[] rowNorms = new double[0]; // norms of rows; NaN if each score of the row is NaN
+  private double[] rowMost = rowNorms; // upper bounds of these norms
   private double[] rowSquares = rowNorms;
   private double[] rowErrors = rowNorms;
-  private double[] least = rowNorms; // in the unit of the row
+  private double[] least = rowNorms; // least key of each row, in the row's unit
 
   private long firstCol;
   private double[] norms = new double[0];
-  private double[] most = norms; // what these may be
-  private double[] scale = norms; // by which a column's element is multiplied
-  private double[] shift = norms; // what is added then
-  private double[] perNorm = norms; // error of a query of norm 1
-  private double[] errors = norms; // error of any query, in addition
+  private double[] most = norms; // upper bounds of these norms
+  private double[] scale = norms; // factor of each column's elements
+  private double[] shift = norms; // number added to each column's elements after scaling
+  private double[] perNorm = norms; // error of each column for a query of norm 1
+  private double[] errors = norms; // additional error of each column for any query
 
   /** Scores of two operands. */
   TileScores(Metric metric, VectorSquares squaresA, VectorSquares squaresB) {
@@ -177,12 +177,12 @@ final class TileScores {
     }
   }
 
-  /** False if each score of a vector of this norm is NaN. */
+  /** False if each score of a vector with this norm is NaN. */
   private boolean hasScores(double norm) {
     return !Double.isNaN(norm) && !(metric == Metric.COSINE && norm == 0);
   }
 
-  /** A key in the unit of a query's estimates, or less. */
+  /** A key in the unit of a query's estimates, or a lower number. */
   private double unit(int row, double key) {
     double squares = rowSquares[row];
     double norm = rowNorms[row];
@@ -192,7 +192,8 @@ final class TileScores {
           case COSINE -> key * norm - 16 * ROUNDING * Math.max(norm, Math.abs(key * norm));
           case EUCLIDEAN -> squares - key * key - squared * (squares + key * key);
         };
-    return unit > Double.NEGATIVE_INFINITY ? unit : Double.NEGATIVE_INFINITY; // which NaN is not
+    // A comparison with NaN is false
+    return unit > Double.NEGATIVE_INFINITY ? unit : Double.NEGATIVE_INFINITY;
   }
 
   /** The key of a pair, from its vectors. */

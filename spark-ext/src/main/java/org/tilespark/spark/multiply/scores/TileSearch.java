@@ -86,7 +86,7 @@ public abstract sealed class TileSearch {
     // True if rows of best are those of a, false if they are those of a tile
     private final boolean isOfAll;
     private final Neighbours taken = new Neighbours();
-    private int firstRow; // in best
+    private int firstRow; // the row of best for the first row of a tile
 
     OfNearest(
         Reduction.Nearest nearest,
@@ -134,13 +134,13 @@ public abstract sealed class TileSearch {
 
   /** Keeps all pairs of one row. */
   private static final class OfPairs extends TileSearch {
-    private final double least; // key
+    private final double least; // least key of a pair
     private final Neighbours pairs = new Neighbours();
 
     OfPairs(
         Reduction.PairsAbove above, VectorSquares a, VectorSquares b, LongUnaryOperator places) {
       super(above.metric(), a, b, places);
-      this.least = score(above.metric(), above.threshold()); // its own inverse
+      this.least = score(above.metric(), above.threshold()); // score is its own inverse
     }
 
     @Override

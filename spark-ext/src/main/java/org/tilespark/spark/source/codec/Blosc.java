@@ -20,7 +20,10 @@ final class Blosc {
   private static final int BIT_SHUFFLED = 4;
   private static final int NOT_SPLIT = 16;
 
-  /** Elements that are wider, or blocks of fewer elements, are never split. */
+  /**
+   * Largest width of elements in a block that is split; blocks of fewer than {@link #FEWEST_SPLIT}
+   * elements are not split either.
+   */
   private static final int WIDEST_SPLIT = 16;
 
   private static final int FEWEST_SPLIT = 128;
@@ -66,7 +69,7 @@ final class Blosc {
    *
    * @param width bytes of an element
    * @param bytes count of decoded bytes
-   * @param blockBytes decoded bytes of a block but the last
+   * @param blockBytes decoded bytes of each block except the last
    */
   private record Header(int flags, int width, int bytes, int blockBytes) {
     int streams(int decodedBytes) {
@@ -164,7 +167,7 @@ final class Blosc {
   private static void snappy(ByteBuffer encoded, ByteBuffer decoded) {
     try {
       Room.require(Snappy.uncompressedLength(encoded), decoded);
-      int written = Snappy.uncompress(encoded, decoded); // sets limits, not positions
+      int written = Snappy.uncompress(encoded, decoded); // Snappy sets limits, but no positions
       decoded.limit(decoded.capacity()).position(written);
     } catch (IOException e) {
       throw new IllegalArgumentException("no block of snappy: " + e.getMessage(), e);

@@ -55,7 +55,10 @@ final class BloscEncoder {
     encoded.position(encoded.position() + end);
   }
 
-  /** Returns the end of the last block, or -1 if they are not shorter than the bytes. */
+  /**
+   * Encodes all blocks; returns the end of the last one, or -1 if the blocks are not shorter than
+   * {@code in}.
+   */
   private static int blocks(
       ByteBuffer in, ByteBuffer out, int block, ByteEncoder settings, CodecMemory memory) {
     int length = in.remaining();

@@ -20,7 +20,7 @@ import sun.misc.Unsafe;
  */
 final class BloscLz {
   private static final Unsafe MEMORY = HostMemory.unsafe();
-  private static final int FAR = 8191; // all 13 bits
+  private static final int FAR = 8191; // the largest distance in 13 bits
 
   private BloscLz() {}
 

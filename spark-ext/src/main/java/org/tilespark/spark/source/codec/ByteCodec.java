@@ -49,7 +49,7 @@ public enum ByteCodec {
     }
   };
 
-  /** Allowance for a codec's own fields in short buffers. */
+  /** Bytes of a codec's own fields that are allowed in short buffers. */
   private static final long FIELDS_BYTES = 64 << 10;
 
   abstract void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory);
@@ -64,7 +64,7 @@ public enum ByteCodec {
    * to at most its limit, which is the most that is accepted. Both are outside the heap. Moves both
    * positions to their ends.
    *
-   * @param memory borrowed for scratch memory
+   * @param memory scratch memory; borrowed
    * @throws IllegalArgumentException if the bytes are not this codec's, or exceed the room; the
    *     message names the codec. Bytes written until then are meaningless.
    */

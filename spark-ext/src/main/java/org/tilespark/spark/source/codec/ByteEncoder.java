@@ -11,24 +11,24 @@ import java.util.zip.CRC32C;
  * are encoded in the same way by each process with the same libraries.
  *
  * @param codec the codec
- * @param level effort of compression, in the codec's own numbers; 0 if it has none
+ * @param level effort of compression, in the codec's own numbers; 0 if the codec has no levels
  * @param blosc the settings of Blosc; null for other codecs
  */
 public record ByteEncoder(ByteCodec codec, int level, BloscSettings blosc) implements Serializable {
   /**
    * The settings of Blosc, which shuffles bytes.
    *
-   * @param inner the codec inside: {@code "lz4"} or {@code "zstd"}
+   * @param inner name of the codec that compresses: {@code "lz4"} or {@code "zstd"}
    * @param width bytes of an element
    */
   public record BloscSettings(String inner, int width) implements Serializable {}
 
-  /** Settings' ranges. */
+  /** Largest level of gzip and Blosc. */
   private static final int MOST_GZIP = 9;
 
   private static final int MOST_ZSTD = 22;
 
-  /** The CRC32C after the bytes. */
+  /** The encoder that appends a CRC32C to the bytes. */
   public static final ByteEncoder CHECKSUM = new ByteEncoder(ByteCodec.CRC32C, 0, null);
 
   /**
@@ -51,7 +51,7 @@ public record ByteEncoder(ByteCodec codec, int level, BloscSettings blosc) imple
     }
   }
 
-  /** The most bytes that some bytes become. */
+  /** The most bytes that the encoder makes of {@code bytes} bytes. */
   public long mostEncoded(long bytes) {
     return switch (codec) {
       case ZSTD -> Zstd.compressBound(bytes);
@@ -67,7 +67,7 @@ public record ByteEncoder(ByteCodec codec, int level, BloscSettings blosc) imple
    * on, where {@link #mostEncoded} bytes have room. Both are outside the heap. Moves both
    * positions.
    *
-   * @param memory borrowed for scratch memory
+   * @param memory scratch memory; borrowed
    */
   public void encode(ByteBuffer bytes, ByteBuffer encoded, CodecMemory memory) {
     switch (codec) {

@@ -18,7 +18,7 @@ public final class CodecMemory implements Closeable {
     STORED,
     /** Bytes between two codecs. */
     BETWEEN,
-    /** Bytes between the next two. */
+    /** Bytes between two codecs, in turn with {@link #BETWEEN}. */
     BETWEEN_OTHERS,
     /** Elements of a whole chunk. */
     ELEMENTS,
@@ -34,9 +34,9 @@ public final class CodecMemory implements Closeable {
   private final Map<Use, ArrowBuf> buffers = new EnumMap<>(Use.class); // owned
 
   /**
-   * Without any memory yet.
+   * Memory without any buffer yet.
    *
-   * @param allocator borrowed
+   * @param allocator allocator of the buffers; borrowed
    */
   public CodecMemory(BufferAllocator allocator) {
     this.allocator = allocator;

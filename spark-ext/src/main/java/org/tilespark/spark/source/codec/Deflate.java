@@ -26,7 +26,10 @@ final class Deflate {
     }
   }
 
-  /** The most bytes of a member: a stored block of deflate holds at least 16,383 bytes. */
+  /**
+   * The most bytes of a member for {@code bytes} bytes: a stored block of deflate holds at least
+   * 16,383 bytes.
+   */
   static long mostEncoded(long bytes) {
     return bytes + bytes / 1024 + 64;
   }
@@ -102,7 +105,7 @@ final class Deflate {
     }
     for (int text : new int[] {HAS_NAME, HAS_COMMENT}) {
       if ((flags & text) != 0) {
-        while (next(encoded) != 0) {} // up to its end
+        while (next(encoded) != 0) {} // up to the end of the text
       }
     }
     if ((flags & HAS_HEADER_CHECKSUM) != 0) {

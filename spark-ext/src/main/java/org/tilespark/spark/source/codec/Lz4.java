@@ -6,7 +6,7 @@ import net.jpountz.lz4.LZ4Exception;
 import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
-/** LZ4 blocks. Stateless. */
+/** Decodes LZ4 blocks. Stateless. */
 final class Lz4 {
   private static final LZ4SafeDecompressor BLOCKS = decompressor();
 

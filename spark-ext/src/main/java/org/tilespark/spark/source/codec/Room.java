@@ -7,7 +7,7 @@ final class Room {
   private Room() {}
 
   /**
-   * Checks that bytes fit.
+   * Checks that decoded bytes fit their buffer.
    *
    * @param bytes count that the encoded bytes state, unsigned
    */

@@ -15,8 +15,8 @@ final class Unshuffle {
   /**
    * Puts the bytes of each element together again.
    *
-   * @param in planes of bytes, then the bytes that make no whole element
-   * @param out receives {@code bytes} bytes
+   * @param in address of planes of bytes, then of the bytes that make no whole element
+   * @param out address that receives {@code bytes} bytes
    * @param width bytes of an element
    */
   static void bytes(long in, long out, int bytes, int width) {
@@ -52,13 +52,13 @@ final class Unshuffle {
     long p3 = p2 + count;
     int i = 0;
     for (; i + 8 <= count; i += 8) {
-      // Eight elements: their bytes 0 and 2, and 1 and 3, in turn, as 16-bit lanes of two words.
+      // For eight elements: bytes 0 and 1 of each, then bytes 2 and 3, as 16-bit lanes of words.
       long a = MEMORY.getLong(in + i);
       long b = MEMORY.getLong(p1 + i);
       long c = MEMORY.getLong(p2 + i);
       long d = MEMORY.getLong(p3 + i);
-      long low01 = spread(a) | spread(b) << 8; // b0 b1 of elements 0 to 3
-      long high01 = spread(a >>> 32) | spread(b >>> 32) << 8; // of elements 4 to 7
+      long low01 = spread(a) | spread(b) << 8; // bytes 0 and 1 of elements 0 to 3
+      long high01 = spread(a >>> 32) | spread(b >>> 32) << 8; // bytes 0 and 1 of elements 4 to 7
       long low23 = spread(c) | spread(d) << 8;
       long high23 = spread(c >>> 32) | spread(d >>> 32) << 8;
       long to = out + 4L * i;
@@ -77,14 +77,14 @@ final class Unshuffle {
     }
   }
 
-  /** The lower four bytes, each in 16 bits. */
+  /** The lower four bytes of a word, each in 16 bits. */
   private static long spread(long word) {
     long wide = word & 0xffffffffL;
     wide = (wide | wide << 16) & 0x0000ffff0000ffffL;
     return (wide | wide << 8) & 0x00ff00ff00ff00ffL;
   }
 
-  /** The lower two 16-bit lanes, each in 32 bits. */
+  /** The lower two 16-bit lanes of a word, each in 32 bits. */
   private static long spread2(long word) {
     return word & 0xffffL | (word & 0xffff0000L) << 16;
   }
@@ -161,7 +161,7 @@ final class Unshuffle {
    * Puts the bits of each element together again. As in c-blosc, if the count of elements is not a
    * multiple of 8, they are stored unchanged.
    *
-   * @param planes scratch memory of {@code bytes} bytes
+   * @param planes address of scratch memory of {@code bytes} bytes
    */
   static void bits(long in, long out, long planes, int bytes, int width) {
     int count = bytes / width;

@@ -32,7 +32,7 @@ final class NpyBlockReader implements BlockReader {
   private final BufferAllocator allocator; // borrowed
   private final Transposer transposer; // borrowed
 
-  private ArrowBuf raw; // encoded numbers on their way; null until needed
+  private ArrowBuf raw; // encoded numbers that are read; null until needed
   private long rawFilled; // bytes of raw in use
   private long decoded; // elements of the block decoded so far
 
@@ -41,8 +41,8 @@ final class NpyBlockReader implements BlockReader {
    *
    * @param input the open file; closed with this reader, also if this constructor fails
    * @param layout the file's layout
-   * @param conf borrowed; finds the file
-   * @param allocator borrowed for scratch memory
+   * @param conf configuration with which the file is opened; borrowed
+   * @param allocator allocator of scratch memory; borrowed
    * @param transposer borrowed; transposes blocks of Fortran files
    */
   NpyBlockReader(
@@ -99,8 +99,8 @@ final class NpyBlockReader implements BlockReader {
   /**
    * Reads one block.
    *
-   * @param offset place of its first element
-   * @param size its extents, none of them 0
+   * @param offset place of the block's first element
+   * @param size the block's extents, none of them 0
    * @param values memory for the numbers (of complex files the real parts), room for all of them;
    *     or null if not needed
    * @param valuesAt offset in {@code values}, in bytes
@@ -203,7 +203,9 @@ final class NpyBlockReader implements BlockReader {
     NpyDecoder.decode(layout.type(), layout.columnType(), elements, part, numbers);
   }
 
-  /** Scratch of a whole number of elements, since it is a power of two as their widths are. */
+  /**
+   * The scratch memory, a whole number of elements: its size and their widths are powers of two.
+   */
   private ArrowBuf raw() {
     if (raw == null) {
       raw = allocator.buffer(SCRATCH_BYTES);

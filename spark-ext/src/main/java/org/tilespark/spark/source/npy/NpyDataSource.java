@@ -35,7 +35,7 @@ import org.tilespark.spark.source.BlockFormat;
 public final class NpyDataSource extends BlockDataSource {
   static final String FORMAT = "npy";
 
-  /** Made by Spark. */
+  /** A constructor for Spark. */
   public NpyDataSource() {}
 
   @Override

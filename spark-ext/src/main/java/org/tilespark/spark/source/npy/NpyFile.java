@@ -15,9 +15,9 @@ import org.tilespark.spark.source.StorePaths;
 /**
  * One .npy file as the driver found it: its header, checked against its length. Immutable.
  *
- * @param path with scheme and authority
+ * @param path path of the file, with scheme and authority
  * @param header header of the file
- * @param modificationMillis time of its last write, to distinguish two files of one name
+ * @param modificationMillis time of the file's last write, to distinguish two files of one name
  */
 record NpyFile(Path path, NpyHeader header, long modificationMillis) {
   /**

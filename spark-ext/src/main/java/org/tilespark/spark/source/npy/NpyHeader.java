@@ -28,11 +28,12 @@ public record NpyHeader(
   static final int PREFIX_BYTES = 12;
 
   /**
-   * Limit that is above the header of any dense numeric array; numpy's own limit is 10,000 bytes.
+   * Most bytes of a header: more than any dense numeric array needs; numpy's own limit is 10,000
+   * bytes.
    */
   static final int MAX_HEADER_BYTES = 1 << 20;
 
-  /** numpy aligns the data to this many bytes. */
+  /** Alignment of the data in bytes, as by numpy. */
   private static final int ALIGNMENT = 64;
 
   private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};

@@ -24,12 +24,12 @@ import org.tilespark.spark.source.StoredInput;
  *
  * @param path the file, with scheme and authority
  * @param type element type of the file
- * @param bigEndian byte order of the file
+ * @param bigEndian true if the highest byte of a number is the first
  * @param fortranOrder true if the file's first axis is the contiguous one
  * @param dataOffset bytes before the data
  * @param modificationMillis time of the file's last write, by which a changed file is detected
  * @param columnType element type of the columns
- * @param grid the tiling
+ * @param grid the tiling by blocks
  */
 record NpyLayout(
     String path,
@@ -67,7 +67,10 @@ record NpyLayout(
         grid);
   }
 
-  /** Empty if contiguous runs would be shorter, since each run is a system call. */
+  /**
+   * The file in other blocks; empty if contiguous runs would be shorter, since each run is a system
+   * call.
+   */
   @Override
   public Optional<BlockSource> inBlocks(Shape shape) {
     return grid.inBlocks(shape)
@@ -146,7 +149,7 @@ record NpyLayout(
     return new NpyBlockReader(input, this, conf, allocator, transposer);
   }
 
-  /** Value columns: 2 for complex files, else 1. */
+  /** Count of value columns: 2 for complex files, else 1. */
   int parts() {
     return type.parts();
   }

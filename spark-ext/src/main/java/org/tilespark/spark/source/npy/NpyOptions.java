@@ -40,11 +40,11 @@ import org.tilespark.spark.source.StorePaths;
  * </table>
  *
  * @param path the file, as the user wrote it
- * @param blockShape elements per axis, if given
- * @param as the type to convert to while reading, if given
- * @param dtype the type to write, if given
- * @param extents the extents to write, if given
- * @param durable true if a write waits for the disk
+ * @param blockShape elements along each axis of a block, if given
+ * @param as the type to which values are converted while reading, if given
+ * @param dtype the type of the file that is written, if given
+ * @param extents extents of the array that is written, if given
+ * @param durable true if a write waits until the file is on the disk
  */
 public record NpyOptions(
     String path,

@@ -23,7 +23,8 @@ final class NpyTarget implements BlockSink.Target {
   /**
    * A target.
    *
-   * @param temporaryFile the hidden file, whole in length, on storage that all executors see
+   * @param temporaryFile the hidden file, which has its full length, on storage that all executors
+   *     see
    * @param header header of that file
    * @param restored true if the type is that of a file that was read, so that values must be exact
    * @param extentsSource source of the extents, for messages
@@ -60,7 +61,7 @@ final class NpyTarget implements BlockSink.Target {
     return new NpyBlockWriter(this, PosixWriter.open(Path.of(temporaryFile), fileBytes, allocator));
   }
 
-  /** The blocks that tasks get. */
+  /** The columns of the blocks that tasks get. */
   BlockColumns columns() {
     return columns;
   }

@@ -118,7 +118,7 @@ final class ArrayDocuments {
     return codec;
   }
 
-  /** The settings in version 3; null if there are none. */
+  /** The settings of a codec in version 3; null if it has none. */
   private static ObjectNode configuration(ByteEncoder encoder) {
     return switch (encoder.codec()) {
       case ZSTD -> JSON.objectNode().put("level", encoder.level()).put("checksum", false);

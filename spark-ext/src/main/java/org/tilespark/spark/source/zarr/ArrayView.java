@@ -12,7 +12,7 @@ import org.tilespark.layout.Shape;
  * completely. Immutable.
  *
  * @param array extents of the array
- * @param selected for each axis its one index, or -1 for all of it
+ * @param selected for each axis its one index, or -1 for all indices
  */
 record ArrayView(Shape array, List<Long> selected) implements Serializable {
   /** The option that selects indices. */
@@ -81,7 +81,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
         IntStream.range(0, array.shape().rank()).mapToObj(axis -> name(array, axis)).toList());
   }
 
-  /** The axis of a name or number; -1 if there is none. */
+  /** The number of the axis with a name or number; -1 if there is none. */
   private static int axis(ZarrArray array, String text) {
     int named = text.isEmpty() ? -1 : array.names().indexOf(text);
     if (named >= 0 || !text.matches("\\d{1,2}")) {
@@ -107,7 +107,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return index < 0 ? index + extent : index;
   }
 
-  /** The axes that are left. */
+  /** The numbers of the axes without a selected index. */
   int[] kept() {
     return IntStream.range(0, array.rank()).filter(axis -> selected.get(axis) < 0).toArray();
   }
@@ -152,7 +152,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return extents;
   }
 
-  /** Values per axis, such as names or distances, reduced to the kept axes. */
+  /** Values for each axis, such as names or distances, reduced to the kept axes. */
   <T> List<T> ofKept(List<T> perAxis) {
     return Arrays.stream(kept()).mapToObj(perAxis::get).toList();
   }

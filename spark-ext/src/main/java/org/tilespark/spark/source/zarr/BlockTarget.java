@@ -22,14 +22,14 @@ final class BlockTarget {
   private final ElementType columnType;
   private final long[] low;
   private final long[] size;
-  private final Column values; // null if it is not wanted
+  private final Column values; // null if the query does not read it
   private final Column imag; // null if it is not needed or does not exist
 
   /**
    * A block's column in memory.
    *
-   * @param buffer borrowed
-   * @param at its first byte
+   * @param buffer memory of the column; borrowed
+   * @param at index of the column's first byte in the buffer
    */
   record Column(ArrowBuf buffer, long at) {
     HostMemory memory(long bytes) {
@@ -58,7 +58,7 @@ final class BlockTarget {
         && Arrays.equals(size, chunk.toArray());
   }
 
-  /** The block's own memory. */
+  /** The memory of the block's column {@code values}. */
   ByteBuffer bytes() {
     return values.buffer.nioBuffer(values.at, Math.toIntExact(elements() * columnType.bytes()));
   }
@@ -69,7 +69,7 @@ final class BlockTarget {
    * @param elements all elements of the chunk, row-major
    * @param chunkLow the chunk's first element
    * @param partLow first element of the part, which is in both chunk and block
-   * @param partHigh the element after its last along each axis
+   * @param partHigh the element after the part's last one along each axis
    */
   void put(HostMemory elements, long[] chunkLow, Shape chunk, long[] partLow, long[] partHigh) {
     int width = columnType.bytes();
@@ -136,13 +136,16 @@ final class BlockTarget {
     }
   }
 
-  /** Takes elements that are neighbours in two dense arrays. */
+  /** Takes elements that are contiguous in two dense arrays. */
   @FunctionalInterface
   private interface Run {
     void take(long from, long to, long count);
   }
 
-  /** Visits the runs of a part in an array with that first element and shape, and in this block. */
+  /**
+   * Visits the runs of a part that are contiguous both in an array with this first element and
+   * shape, and in this block.
+   */
   private void runs(long[] fromLow, long[] fromSize, long[] partLow, long[] partHigh, Run run) {
     int rank = low.length;
     long[] fromStride = new long[rank];

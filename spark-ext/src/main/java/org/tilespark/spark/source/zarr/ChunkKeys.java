@@ -6,16 +6,16 @@ import java.io.Serializable;
  * The names of an array's chunks. Immutable.
  *
  * @param prefix the text before the numbers of a chunk: {@code "c"} and the separator, or nothing
- * @param separator the text between its numbers
- * @param scalar the name of the one chunk of an array without axes
+ * @param separator the text between the numbers of a chunk
+ * @param scalar the name of the single chunk of an array without axes
  */
 record ChunkKeys(String prefix, String separator, String scalar) implements Serializable {
-  /** The default of version 3: {@code "c/0/1"}. */
+  /** The default names of version 3: {@code "c/0/1"}. */
   static ChunkKeys ofDefault(String separator) {
     return new ChunkKeys("c" + separator, separator, "c");
   }
 
-  /** Those of version 2: {@code "0.1"}. */
+  /** The names of version 2: {@code "0.1"}. */
   static ChunkKeys ofVersion2(String separator) {
     return new ChunkKeys("", separator, "0");
   }

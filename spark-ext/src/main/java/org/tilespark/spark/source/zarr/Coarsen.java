@@ -17,8 +17,8 @@ final class Coarsen {
   /**
    * A dense box of elements, row-major, outside the heap.
    *
-   * @param address its first byte
-   * @param size elements along each axis
+   * @param address address of the box's first byte
+   * @param size elements of the box along each axis
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Box(long address, long[] size) {}
@@ -26,8 +26,8 @@ final class Coarsen {
   /**
    * Coarsens a box.
    *
-   * @param factors elements along each axis that become one
-   * @param first true to take the first element, false for the mean
+   * @param factors number of elements along each axis that become one element
+   * @param first true to take the first element of each box, false for their mean
    * @param to receives an element for each box of neighbours
    */
   static void run(ElementType type, Box from, long[] factors, boolean first, Box to) {
@@ -54,7 +54,7 @@ final class Coarsen {
   }
 
   /**
-   * @param high ends of the neighbours; null for the first of them
+   * @param high ends of the box of neighbours; null to take the first of them
    */
   private static void put(
       ElementType type, Box from, long[] factors, long[] place, long[] high, long out) {

@@ -10,7 +10,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.codec.ByteCodec;
 
-/** Reads the codecs that metadata name. Stateless. */
+/** Reads the codecs that an array's metadata name. Stateless. */
 final class CodecChain {
   /** Most levels of nested shards; in practice there are at most two. */
   private static final int MOST_NESTED = 8;
@@ -18,14 +18,14 @@ final class CodecChain {
   /** Most codecs of one chunk, since each is a pass over its bytes. */
   private static final int MOST_CODECS = 16;
 
-  /** A chunk is decoded into one buffer of the JDK. */
+  /** Most bytes of a chunk, which is decoded into one buffer of the JDK. */
   private static final long MOST_CHUNK_BYTES = Integer.MAX_VALUE;
 
   private static final String SUPPORTED =
       "bytes, transpose, sharding_indexed, "
           + Arrays.stream(ByteCodec.values()).map(ByteCodec::id).collect(Collectors.joining(", "));
 
-  /** Names with which zarr-python stores codecs of numcodecs. */
+  /** The prefix with which zarr-python names codecs of numcodecs. */
   private static final String NUMCODECS = "numcodecs.";
 
   private CodecChain() {}
@@ -33,8 +33,8 @@ final class CodecChain {
   /**
    * The layout of version 3.
    *
-   * @param codecs the list of the metadata
-   * @param chunk shape of a chunk, in axes of the array
+   * @param codecs list of the codecs in the metadata
+   * @param chunk elements of a chunk along each axis of the array
    */
   static ChunkLayout ofVersion3(JsonNode codecs, Shape chunk, NpyType type) {
     return layout(codecs, chunk, Permutation.identity(chunk.rank()), type, 0);
@@ -156,7 +156,7 @@ final class CodecChain {
     JsonNode stated = Json.field(configuration, "order");
     int rank = order.rank();
     int[] axes = new int[rank];
-    if (stated.isTextual()) { // of early drafts
+    if (stated.isTextual()) { // as in early drafts of the specification
       boolean reversed = stated.textValue().equals("F");
       for (int i = 0; i < rank; i++) {
         axes[i] = order.axis(reversed ? rank - 1 - i : i);
@@ -218,7 +218,7 @@ final class CodecChain {
         "codec '%s' is not supported here; expected one of %s".formatted(name, SUPPORTED));
   }
 
-  /** A codec's name: without a configuration it may be a plain string. */
+  /** The name of a codec: without a configuration it may be a plain string. */
   private static String name(JsonNode codec) {
     return codec.isTextual() ? codec.textValue() : Json.text(codec, "name");
   }

@@ -21,9 +21,9 @@ import org.tilespark.spark.numpy.NpyType;
 /**
  * The element that fills missing chunks. Immutable.
  *
- * @param real bits of the number as it is stored, low ones first; for complex numbers of the real
- *     part
- * @param imag bits of the imaginary part, otherwise 0
+ * @param real bits of the number as it is stored, low ones first; for a complex number, those of
+ *     its real part
+ * @param imag bits of the imaginary part of a complex number, otherwise 0
  */
 record FillValue(long real, long imag) implements Serializable {
   /** The fill value of arrays that state none. */
@@ -43,7 +43,8 @@ record FillValue(long real, long imag) implements Serializable {
     if (node.isArray() && node.size() == 2) {
       return new FillValue(part(node.get(0), type), part(node.get(1), type));
     }
-    return new FillValue(part(node, type), 0); // as version 2 may write a real number
+    // Version 2 may state a real number for a complex type
+    return new FillValue(part(node, type), 0);
   }
 
   /** The value as metadata state it. */

@@ -12,7 +12,7 @@ import org.tilespark.layout.Shape;
 
 /** Reads the JSON of metadata, and reports its defects. Stateless. */
 final class Json {
-  /** The most axes; numpy's arrays have at most 64. */
+  /** The most axes of an array; numpy's arrays have at most 64. */
   private static final int MOST_AXES = 64;
 
   private static final ObjectReader READER =

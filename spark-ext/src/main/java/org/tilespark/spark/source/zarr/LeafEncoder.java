@@ -30,7 +30,7 @@ final class LeafEncoder implements Closeable {
   private final ChunkLayout.Leaf leaf;
   private final List<ByteEncoder> encoders;
   private final int width; // bytes of an element
-  private final byte[] fill; // two words of elements
+  private final byte[] fill; // fill value, repeated to two words
   private final Transposer transposer; // borrowed
   private final CodecMemory memory; // owned
 
@@ -75,7 +75,7 @@ final class LeafEncoder implements Closeable {
    * @param block stored elements of the array that include the chunk's
    * @param low the chunk's first element
    * @param high the end of the chunk's part that is in the array
-   * @param out receives the bytes from its position on; its position moves
+   * @param out buffer that receives the bytes from its position on; its position moves
    * @return count of bytes, or {@link #NOTHING}
    */
   int encode(BoxCopy.Block block, long[] low, long[] high, ByteBuffer out) {
@@ -140,7 +140,7 @@ final class LeafEncoder implements Closeable {
     long bytes = elements.bytes();
     long done = Math.min(fill.length, bytes);
     HostMemory.ofArray(fill).slice(0, done).copyTo(elements.slice(0, done));
-    while (done < bytes) { // what is there once more
+    while (done < bytes) { // doubles the filled bytes
       long more = Math.min(done, bytes - done);
       elements.slice(0, more).copyTo(elements.slice(done, more));
       done += more;

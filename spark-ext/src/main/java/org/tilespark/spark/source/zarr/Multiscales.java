@@ -10,21 +10,21 @@ import java.util.Optional;
  * Immutable.
  *
  * @param axes names of the axes
- * @param levels the finest scale first
+ * @param levels the scales, the finest first
  */
 record Multiscales(List<String> axes, List<Level> levels) {
   /**
    * One scale.
    *
-   * @param path path of its array in the group
-   * @param spacing distance between neighbours along each axis; empty if not stated
+   * @param path path of the scale's array in the group
+   * @param spacing distance between neighbouring elements along each axis; empty if not stated
    */
   record Level(String path, List<Double> spacing) {}
 
   /**
    * Reads the attributes of a group.
    *
-   * @return empty if the group is no image
+   * @return the image; empty if the group is none
    */
   static Optional<Multiscales> of(JsonNode attributes) {
     JsonNode images =

@@ -90,7 +90,7 @@ final class ObjectWriter implements Closeable {
     return bytes.flip();
   }
 
-  /** The inner chunks one after the other, then their index. */
+  /** The bytes of a shard: its inner chunks one after the other, then their index. */
   private ByteBuffer shard(BoxCopy.Block block, long[] low, ChunkLayout.Shard shard)
       throws IOException {
     Shape inner = shard.inner().shape();
@@ -129,7 +129,7 @@ final class ObjectWriter implements Closeable {
     return bytes.put(index.flip()).flip();
   }
 
-  /** The end of a chunk, clipped to the array. */
+  /** The element after the last of a chunk, along each axis, clipped to the array. */
   private long[] end(long[] low, Shape chunk) {
     long[] high = low.clone();
     for (int axis = 0; axis < high.length; axis++) {

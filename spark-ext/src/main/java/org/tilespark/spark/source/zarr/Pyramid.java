@@ -40,8 +40,8 @@ import org.tilespark.spark.source.FormatOptions;
  * each coarser than the previous array, up to one of a single chunk. Immutable.
  *
  * @param levels the arrays, the finest first
- * @param factors elements along each axis that become one
- * @param isFirst true to take the first of them, as for labels; false for their mean
+ * @param factors number of elements along each axis that become one element of the next level
+ * @param isFirst true to take the first of these elements, as for labels; false for their mean
  */
 record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implements Serializable {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
@@ -49,7 +49,10 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
   /** Tasks for each core, so that no core waits long for the last task. */
   private static final int TASKS_PER_CORE = 4;
 
-  /** The scales below an array, until one fits a chunk along the coarsened axes. */
+  /**
+   * The pyramid over an array: coarser levels follow until one fits a chunk along the coarsened
+   * axes.
+   */
   static Pyramid of(WrittenArray finest, Shape factors, boolean isFirst) {
     ZarrArray array = finest.array();
     int rank = factors.rank();
@@ -86,7 +89,10 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
     return new Path(group, Integer.toString(level));
   }
 
-  /** Writes the objects of the coarser levels, one level after the other, from the stored ones. */
+  /**
+   * Writes the objects of the coarser levels, one level after the other, each from the stored
+   * objects of the finer one.
+   */
   void write(Path group, boolean isClean, SerializableConfiguration conf) {
     SparkContext context = SparkContext.getOrCreate();
     for (int level = 1; level < levels.size(); level++) {
@@ -118,7 +124,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
     return Shape.of(counts);
   }
 
-  /** The document that makes the arrays an image. */
+  /** The metadata document of the group, which makes the arrays an image. */
   byte[] groupDocument(String name, JsonNode attributes) {
     ObjectNode image = JSON.objectNode().put("name", name);
     ArrayNode axes = image.putArray("axes");
@@ -127,7 +133,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
       axes.addObject().put("name", axis).put("type", "space");
     }
     ArrayNode datasets = image.putArray("datasets");
-    double[] cell = new double[factors.rank()]; // finest elements in one of the level
+    double[] cell = new double[factors.rank()]; // elements of the finest level in one of this level
     Arrays.fill(cell, 1);
     for (int level = 0; level < levels.size(); level++) {
       ObjectNode dataset = datasets.addObject().put("path", Integer.toString(level));
@@ -154,7 +160,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
     return ArrayDocuments.bytes(group);
   }
 
-  /** Writes some objects of one level. */
+  /** Writes some objects of one level; runs on an executor. */
   private record Task(
       Pyramid pyramid, int level, String group, boolean isClean, SerializableConfiguration conf)
       implements VoidFunction<java.util.Iterator<Long>> {
@@ -172,7 +178,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
       Transposer transposer = runtime.hostTransposer();
       Path finer = directory(new Path(group), level - 1);
       ZarrArray source = pyramid.levels.get(level - 1).array();
-      ZarrNode.Stamp stamp = new ZarrNode.Stamp("", 0, 0); // the metadata are yet to come
+      ZarrNode.Stamp stamp = new ZarrNode.Stamp("", 0, 0); // the metadata are not written yet
       ZarrNode node = new ZarrNode(finer, Optional.of(source), JSON.objectNode(), stamp);
       ZarrOptions options =
           ZarrOptions.of(

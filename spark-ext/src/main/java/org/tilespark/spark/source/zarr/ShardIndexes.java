@@ -13,7 +13,7 @@ import org.tilespark.spark.source.codec.CodecMemory;
 
 /** Reads the indexes of shards and caches the last ones. Used by one thread. */
 final class ShardIndexes {
-  /** An inner chunk that is not stored. */
+  /** Offset and length of an inner chunk that is not stored. */
   static final long MISSING = -1;
 
   private static final int ENTRY_BYTES = 2 * Long.BYTES;
@@ -21,7 +21,7 @@ final class ShardIndexes {
   /** The most inner chunks of a shard. */
   private static final long MOST_ENTRIES = 1 << 22;
 
-  /** The most numbers that are kept, except for a single larger index. */
+  /** The most numbers of indexes that are kept, except for a single larger index. */
   private static final long KEPT_NUMBERS = 1 << 20;
 
   private final CodecMemory memory; // borrowed
@@ -37,7 +37,7 @@ final class ShardIndexes {
    *
    * @param key the shard's name
    * @param start first byte of the shard in its object
-   * @param bytes its length
+   * @param bytes length of the shard
    * @throws IllegalArgumentException if it is no index of this shard
    */
   long[] of(StoredInput input, String key, long start, long bytes, ChunkLayout.Shard shard)

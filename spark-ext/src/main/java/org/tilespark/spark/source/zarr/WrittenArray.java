@@ -18,22 +18,22 @@ import org.tilespark.spark.source.codec.ByteEncoder;
  *
  * @param array the array, as a reader finds it
  * @param encoders the settings of the codecs of a chunk, in the order of the layout
- * @param spacing distance between neighbours along each axis; may be empty
+ * @param spacing distance between neighbouring elements along each axis; may be empty
  */
 record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> spacing)
     implements Serializable {
-  /** Least bytes of a block whose shape becomes the chunks' if no shape is stated... */
+  /** If chunks have no stated shape, it is that of blocks of at least this number of bytes... */
   private static final long LEAST_CHUNK_BYTES = 256 << 10;
 
   private static final long MOST_CHUNK_BYTES = 32 << 20;
 
-  /** ...otherwise chunks are near a cube of at most this size... */
+  /** ...otherwise chunks are near a cube of at most this number of bytes. */
   private static final long USUAL_CHUNK_BYTES = 4 << 20;
 
-  /** ...and in shards of this one. */
+  /** The most bytes of a chunk in a shard, if chunks have no stated shape. */
   private static final long USUAL_INNER_BYTES = 1 << 20;
 
-  /** The largest object before it is encoded: it is one buffer. */
+  /** The most bytes of an object before it is encoded: it is one buffer. */
   private static final double MOST_OBJECT_BYTES = 0x7f000000;
 
   /** Copies the lists. */

@@ -14,11 +14,11 @@ import org.tilespark.spark.numpy.NpyType;
  * One array, as its metadata describe it. Immutable.
  *
  * @param shape extents of the array
- * @param type type of its elements
- * @param keys names of its chunks
- * @param fill the elements of a missing chunk
+ * @param type type of the array's elements
+ * @param keys names of the array's chunks
+ * @param fill the element that a missing chunk is full of
  * @param layout shape and codecs of a chunk
- * @param names the name of each axis, "" where it has none
+ * @param names name of each axis; "" for an axis without one
  */
 record ZarrArray(
     Shape shape,
@@ -45,7 +45,7 @@ record ZarrArray(
   /** The attribute in which xarray stores the names of axes in version 2. */
   static final String XARRAY_NAMES = "_ARRAY_DIMENSIONS";
 
-  /** Checks that the chunks are of the array. */
+  /** Checks that chunks and names have the axes of the array, and that its bytes can be counted. */
   ZarrArray {
     if (layout.shape().rank() != shape.rank()) {
       throw new IllegalArgumentException(

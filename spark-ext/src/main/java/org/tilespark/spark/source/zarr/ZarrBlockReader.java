@@ -24,7 +24,9 @@ import org.tilespark.spark.source.codec.CodecMemory;
  * <p>Used by one thread. Owns its scratch memory until {@link #close()}.
  */
 final class ZarrBlockReader implements BlockReader {
-  /** Ranges of a shard that are read at once. */
+  /**
+   * Most bytes of inner chunks of a shard that are read at once, except for a single larger chunk.
+   */
   private static final long GROUP_BYTES = 64L << 20;
 
   private final ZarrSource source;
@@ -129,7 +131,7 @@ final class ZarrBlockReader implements BlockReader {
     }
   }
 
-  /** The object, or null if it is not stored. */
+  /** The input of an object; null if the object is not stored. */
   private StoredInput open(Path object, boolean whole) throws IOException {
     try {
       return StoredInput.open(object, conf, whole ? StoredInput.Use.WHOLE : StoredInput.Use.RANGES);
@@ -152,7 +154,7 @@ final class ZarrBlockReader implements BlockReader {
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Named(String key, long[] low) {}
 
-  /** A shard's bytes: a range of an object. */
+  /** The bytes of a shard: a range of an object. */
   private record Stored(StoredInput input, String object, long start, long bytes) {}
 
   /** An inner chunk that is to be read. */
@@ -162,7 +164,7 @@ final class ZarrBlockReader implements BlockReader {
   private void readShard(
       Stored stored, ChunkLayout.Shard shard, long[] shardLow, Part part, BlockTarget target)
       throws IOException {
-    // A shard in a shard may begin where that does.
+    // A shard in a shard may begin at its first byte, so the length is needed too.
     String key = "%s, %s bytes from %s".formatted(stored.object, stored.bytes, stored.start);
     long[] index = indexes.of(stored.input, key, stored.start, stored.bytes, shard);
     long[] grid = shard.order().apply(shard.grid().toArray());
@@ -234,7 +236,10 @@ final class ZarrBlockReader implements BlockReader {
     }
   }
 
-  /** Copies a chunk that was already decoded for another block; false if it was not. */
+  /**
+   * Copies the part of a chunk that was already decoded for another block; false if it was not
+   * decoded.
+   */
   private boolean putKept(
       String key, ChunkLayout.Leaf leaf, long[] low, Part part, BlockTarget target) {
     HostMemory elements = decoder.kept(key, leaf);

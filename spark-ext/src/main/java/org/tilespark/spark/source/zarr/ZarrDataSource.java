@@ -35,7 +35,7 @@ import org.tilespark.spark.source.BlockFormat;
 public final class ZarrDataSource extends BlockDataSource {
   static final String FORMAT = "zarr";
 
-  /** Made by Spark. */
+  /** A constructor for Spark. */
   public ZarrDataSource() {}
 
   @Override

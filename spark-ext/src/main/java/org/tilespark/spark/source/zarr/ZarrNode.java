@@ -25,7 +25,7 @@ import org.tilespark.spark.source.StorePaths;
  * @param directory path of the node
  * @param array the array; empty for a group
  * @param attributes attributes of the node
- * @param stamp the metadata document
+ * @param stamp version of the metadata document that was read
  */
 record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, Stamp stamp) {
   static final String VERSION_3 = "zarr.json";
@@ -37,18 +37,18 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
   /** The attribute of an array that has the distances between neighbours. */
   static final String SPACING = "spacing";
 
-  /** Most bytes of a document, more than even the consolidated metadata of a store need. */
+  /** Most bytes of a document: more than even the consolidated metadata of a store need. */
   private static final long MOST_BYTES = 64 << 20;
 
   /**
    * The version of a document that was read.
    *
-   * @param file its path
-   * @param modificationMillis time of its last write
-   * @param bytes its length
+   * @param file path of the document
+   * @param modificationMillis time of the document's last write
+   * @param bytes length of the document
    */
   record Stamp(String file, long modificationMillis, long bytes) implements Serializable {
-    /** True if the document was not written since. */
+    /** True if the document was not written since it was read. */
     boolean isCurrent(Configuration conf) throws IOException {
       Path path = new Path(file);
       FileStatus status = StorePaths.fileSystem(path, conf).getFileStatus(path);
@@ -242,7 +242,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     List<Double> spacing = new ArrayList<>();
     for (JsonNode number : attributes.path(SPACING)) {
       if (!number.isNumber() || !(number.doubleValue() > 0)) {
-        return List.of(); // somebody else's attribute
+        return List.of(); // not an attribute of this meaning
       }
       spacing.add(number.doubleValue());
     }

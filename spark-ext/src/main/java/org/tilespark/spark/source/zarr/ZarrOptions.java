@@ -61,8 +61,8 @@ import org.tilespark.spark.source.FormatOptions;
  * @param component path in the store, "" for its root
  * @param level number of a scale, if given
  * @param select selected indices, "" for none
- * @param blockShape elements per axis, if given
- * @param as the type to convert to, if given
+ * @param blockShape elements along each axis of a block, if given
+ * @param as the type to which values are converted, if given
  * @param missing true if a missing chunk is an error, if given
  * @param writing the options of writing
  */

@@ -140,7 +140,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
         removed);
   }
 
-  /** Removes an existing array or image, its metadata first. */
+  /** Removes an existing array or image, its metadata first; false if there is none. */
   private boolean remove(FileSystem store) throws IOException {
     List<String> documents = ZarrNode.documents(store, directory);
     if (!ZarrNode.isNode(documents)) {
@@ -179,7 +179,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
     return marker.toString();
   }
 
-  /** An array whose metadata are not there yet. */
+  /** An array whose metadata are not written yet. */
   private static final class Unfinished implements Pending {
     private final ZarrSink sink;
     private final ZarrTarget target;
@@ -207,7 +207,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
     @Override
     public void commit(boolean replace) throws IOException {
       if (!replace && sink.exists()) {
-        committed = true; // somebody else's array: its objects stay
+        committed = true; // the array is another writer's, so its objects stay
         throw meanwhile();
       }
       image.ifPresent(pyramid -> pyramid.write(sink.directory, target.isClean(), target.conf()));
@@ -231,7 +231,10 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
       committed = true;
     }
 
-    /** All documents by their paths; the array or image exists once the last one is written. */
+    /**
+     * All metadata documents by their paths; the array or image exists once the last one is
+     * written.
+     */
     private Map<Path, byte[]> documents() {
       ZarrWriteOptions writing = sink.options.writing();
       Map<Path, byte[]> documents = new LinkedHashMap<>();
@@ -276,7 +279,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
       if (committed) {
         return;
       }
-      committed = true; // may be called twice
+      committed = true; // close may be called twice
       if (target.isClean()) {
         StorePaths.fileSystem(sink.directory, sink.conf).delete(sink.directory, true);
         return;

@@ -21,13 +21,13 @@ import org.tilespark.spark.source.ChunkGrid;
  * One array of a store with its tiling; all facts that a task needs. Immutable.
  *
  * @param path the array's directory, with scheme and authority
- * @param stamp version of its metadata document, by which a changed array is detected
+ * @param stamp version of the array's metadata document, by which a changed array is detected
  * @param array the array
  * @param view the part of the array that is read
- * @param spacing distance between neighbours along each axis of the array; may be empty
+ * @param spacing distance between neighbouring elements along each axis of the array; may be empty
  * @param columnType element type of the columns
  * @param missingIsError true if a chunk that is not stored is an error
- * @param grid the tiling
+ * @param grid the tiling by blocks
  */
 record ZarrSource(
     String path,
@@ -81,7 +81,7 @@ record ZarrSource(
         grid);
   }
 
-  /** The chunks, in the axes of blocks. */
+  /** The chunks of the array, reduced to the axes of blocks. */
   private static ChunkGrid chunks(ZarrArray array, ArrayView view) {
     return new ChunkGrid(view.extents(), view.blockAxes(array.layout().leaf()));
   }
@@ -91,7 +91,7 @@ record ZarrSource(
     return chunks(array, view).isCutBy(Shape.of(grid.blockShape()));
   }
 
-  /** Empty where blocks would cut chunks. */
+  /** The array in other blocks; empty if these would cut chunks. */
   @Override
   public Optional<BlockSource> inBlocks(Shape shape) {
     return chunks(array, view).isCutBy(shape)
@@ -148,7 +148,7 @@ record ZarrSource(
         .withFileType(known.descr());
   }
 
-  /** The object of a chunk or shard. */
+  /** The path of the object with a chunk or shard. */
   Path object(long[] place) {
     return new Path(new Path(path), array.keys().of(place));
   }

@@ -25,7 +25,7 @@ import org.tilespark.spark.source.StorePaths;
  * @param marker a file by which executors check that they share a local directory with the driver;
  *     "" for stores that all can access
  * @param isClean true if no object of an older write can exist
- * @param columns the blocks that tasks get
+ * @param columns columns of the blocks that tasks get
  * @param conf configuration of Hadoop
  */
 record ZarrTarget(
@@ -102,7 +102,7 @@ record ZarrTarget(
       }
     }
 
-    /** The block's elements as they are stored. */
+    /** The elements of the block in the array's stored type. */
     private HostMemory elements(BlockColumns.Block block) {
       NpyEncoder encoder = target.columns.encoder();
       if (NpyDecoder.isCopy(encoder.to(), encoder.from())) {
@@ -130,7 +130,7 @@ record ZarrTarget(
       }
     }
 
-    /** Has nothing to do, since each object was written completely. */
+    /** Does nothing, since each object was written completely. */
     @Override
     public void finish() {}
 

@@ -19,7 +19,7 @@ import org.tilespark.spark.source.codec.ByteEncoder;
  * The options of {@code format("zarr")} that say how an array is written; {@link ZarrOptions} lists
  * them. Immutable.
  *
- * @param given texts by the options' names
+ * @param given texts of the options, by their names
  */
 record ZarrWriteOptions(Map<String, String> given) {
   static final String VERSION = "version";
@@ -63,7 +63,7 @@ record ZarrWriteOptions(Map<String, String> given) {
     given = Map.copyOf(given);
   }
 
-  /** Those of a user's options. */
+  /** The options of writing among a user's options. */
   static ZarrWriteOptions of(FormatOptions options) {
     Map<String, String> given = new TreeMap<>();
     for (String name : NAMES) {
@@ -79,7 +79,7 @@ record ZarrWriteOptions(Map<String, String> given) {
     return parsed;
   }
 
-  /** These options, where a single query states no others. */
+  /** These options, of which those that a single query states are replaced. */
   ZarrWriteOptions overriddenBy(ZarrWriteOptions query) {
     Map<String, String> both = new TreeMap<>(given);
     both.putAll(query.given);
@@ -108,7 +108,7 @@ record ZarrWriteOptions(Map<String, String> given) {
     return Integer.parseInt(choice(VERSION, "3", "3", "2"));
   }
 
-  /** The array's type, if given. */
+  /** The array's type, if the options give it. */
   Optional<NpyType> type() {
     return text(DTYPE).map(text -> NpyType.parse("Option " + DTYPE, text));
   }
@@ -224,7 +224,7 @@ record ZarrWriteOptions(Map<String, String> given) {
             });
   }
 
-  /** Distances between neighbours, if given. */
+  /** Distances between neighbouring elements along each axis, if given. */
   Optional<List<Double>> spacing(int rank) {
     return text(SPACING)
         .map(
@@ -246,7 +246,7 @@ record ZarrWriteOptions(Map<String, String> given) {
             });
   }
 
-  /** The attributes, an object. */
+  /** The user's attributes, a JSON object. */
   JsonNode attributes() {
     String text = text(ATTRIBUTES).orElse("{}");
     try {
@@ -268,7 +268,9 @@ record ZarrWriteOptions(Map<String, String> given) {
     return factors;
   }
 
-  /** True if a coarser scale has the first of its elements, false if it has their mean. */
+  /**
+   * True if an element of a coarser scale is the first of its elements, false if it is their mean.
+   */
   boolean takesFirst() {
     return choice(DOWNSAMPLE_METHOD, "mean", "mean", "nearest").equals("nearest");
   }
