@@ -73,8 +73,7 @@ public abstract sealed class PosixWriter implements Closeable
     try {
       return Files.getFileStore(file).type();
     } catch (
-        IOException
-            e) { // containers may hide mounts; a missing file is reported when it is opened
+        IOException e) { // containers may hide mounts; a missing file is reported when it is opened
       return "unknown";
     }
   }
