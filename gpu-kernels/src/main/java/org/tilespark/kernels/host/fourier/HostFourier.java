@@ -128,7 +128,8 @@ public final class HostFourier {
       along(problem.type(), kind, halved, left == 0 ? scale : 1, in, out);
       from = out;
     }
-    // The other axes are transformed on the side of the half spectrum.
+    // The other axes are complex. In a real transform they are done while the halved axis has its
+    // half extent: after it forward, before it inverse.
     Shape shape = kind == Kind.REAL_TO_HALF ? problem.outputShape() : problem.shape();
     Kind complex = kind.isInverse() ? Kind.INVERSE : Kind.FORWARD;
     for (int axis : problem.complexAxes()) {

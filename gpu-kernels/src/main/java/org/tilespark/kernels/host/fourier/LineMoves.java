@@ -31,10 +31,10 @@ final class LineMoves<A> {
    *
    * @param re real parts of the whole array
    * @param im imaginary parts, or {@code re} again for real lines
-   * @param length numbers of a line
+   * @param length how many numbers a line has
    * @param inner number of interleaved lines, which is also the distance between a line's numbers
-   * @param first first line, in the order of memory
-   * @param lanes how many lines
+   * @param first index of the first line, in the order of memory
+   * @param lanes how many lines the group has
    */
   record Group(HostMemory re, HostMemory im, long length, long inner, long first, int lanes) {}
 
