@@ -40,7 +40,7 @@ public record MultiplyPlan(
    * Bytes of workspace for operands with this alignment; at most {@link #workspaceBytes()}.
    *
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
-   * @param evenB true if B begins at such a multiple
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   public long workspaceBytes(boolean evenA, boolean evenB) {
     return strategy.workspaceBytes(problem, evenA, evenB);
@@ -52,7 +52,7 @@ public record MultiplyPlan(
    * the steps are those of the first product.
    *
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
-   * @param evenB true if B begins at such a multiple
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   public List<MultiplyStep> steps(boolean evenA, boolean evenB) {
     return launch.isPresent()

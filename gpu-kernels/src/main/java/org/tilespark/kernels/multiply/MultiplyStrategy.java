@@ -35,7 +35,7 @@ public interface MultiplyStrategy {
    *
    * @param problem the problem that this strategy was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
-   * @param evenB true if B begins at such a multiple
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   default long workspaceBytes(MultiplyProblem problem, boolean evenA, boolean evenB) {
     return workspaceBytes();
@@ -47,7 +47,7 @@ public interface MultiplyStrategy {
    *
    * @param problem the problem that this strategy was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
-   * @param evenB true if B begins at such a multiple
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   default List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
     return List.of();

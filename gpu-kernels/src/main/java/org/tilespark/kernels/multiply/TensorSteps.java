@@ -58,7 +58,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
    * The steps for a problem.
    *
    * @param evenA true if A begins at a multiple of 16 bytes
-   * @param evenB true if B begins at such a multiple
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   static List<MultiplyStep> of(
       MultiplyStrategy.Tensor strategy, MultiplyProblem problem, boolean evenA, boolean evenB) {
