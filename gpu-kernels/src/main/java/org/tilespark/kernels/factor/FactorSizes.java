@@ -56,7 +56,7 @@ public final class FactorSizes {
     }
   }
 
-  /** Element {@code place} of a range of doubles. */
+  /** Element {@code place} of memory that holds FLOAT64 numbers. */
   public static double get(HostMemory memory, long place) {
     return UNSAFE.getDouble(memory.base(), memory.offset() + place * Double.BYTES);
   }
