@@ -67,8 +67,8 @@ final class ComplexTransform<A> {
   }
 
   /**
-   * The transform of one line of doubles, real and imaginary parts interleaved, whose length has no
-   * prime factor above {@link #LARGEST_PRIME}.
+   * The transform of one line in double precision, real and imaginary parts interleaved, whose
+   * length has no prime factor above {@link #LARGEST_PRIME}.
    */
   private static double[] transformed(double[] line) {
     FourierKernels<double[]> kernels = FourierKernels.DOUBLE;
