@@ -40,7 +40,7 @@ final class MultiplyCost {
    */
   private static final double FUSED_BYTES_PER_NANO = 38;
 
-  /** The same rate for a multiprocessor that two thread blocks share. */
+  /** Bytes per nanosecond likewise for a multiprocessor that two thread blocks share. */
   private static final double SHARED_BYTES_PER_NANO = 45;
 
   /**

@@ -16,7 +16,7 @@ import org.tilespark.layout.ElementType;
  * certainly have a larger number. A column with an estimate of NaN is always selected.
  * Implementations may select further columns. Arrays are borrowed.
  *
- * @param type FLOAT32 or FLOAT64, of the tile's elements
+ * @param type type of the tile's elements, FLOAT32 or FLOAT64
  * @param wanted number of largest numbers sought in each row; 0 if all are sought
  * @param largest beyond this product of a row's and a column's norm the error is infinite
  */
