@@ -34,8 +34,8 @@ final class TensorWorkspace {
   private static final int ALIGNMENT = 256;
 
   /**
-   * The largest number of FLOAT64 values of a matrix in the workspace: more than any device holds, and
-   * small enough that the bytes of several matrices can be counted.
+   * The largest number of FLOAT64 values of a matrix in the workspace: more than any device holds,
+   * and small enough that the bytes of several matrices can be counted.
    */
   private static final long MOST_DOUBLES = 1L << 56;
 
