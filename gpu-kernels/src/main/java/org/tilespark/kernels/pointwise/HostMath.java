@@ -20,7 +20,7 @@ final class HostMath {
     return x == 1 || (x == -1 && Double.isInfinite(y)) ? 1 : Math.pow(x, y);
   }
 
-  /** numpy's {@code floor_divide} of doubles. */
+  /** numpy's {@code floor_divide} for type double. */
   static double floorDivide(double x, double y) {
     double rest = x % y;
     double quotient = (x - rest) / y;
@@ -54,7 +54,7 @@ final class HostMath {
     return quotient - floor > 0.5f ? floor + 1 : floor;
   }
 
-  /** numpy's {@code remainder} of doubles. */
+  /** numpy's {@code remainder} for type double. */
   static double remainder(double x, double y) {
     double rest = x % y;
     if (y == 0) {

@@ -53,7 +53,7 @@ public final class MixedLaunch {
    * The launches that together run all of {@code plans}, whose outputs must not overlap.
    *
    * @param plans plans in any order
-   * @param device its limits and the kernels of this jar
+   * @param device the device's limits and the kernels of this jar
    */
   public static List<OffsetLaunch> of(List<OffsetPlan> plans, DeviceKernels device) {
     List<OffsetLaunch> launches = new ArrayList<>();
