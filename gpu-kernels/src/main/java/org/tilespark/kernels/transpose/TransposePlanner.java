@@ -51,9 +51,7 @@ public final class TransposePlanner {
   /** Runs of fewer bytes than this are copied unit by unit: they hardly contain whole vectors. */
   private static final int SHORT_RUN_BYTES = 32;
 
-  /**
-   * Bytes of the longest runs that are packed, if units are narrower than {@link #MAX_ALIGNMENT}.
-   */
+  /** Longest runs that are packed, if units are narrower than {@link #MAX_ALIGNMENT}. */
   private static final int PACKED_RUN_BYTES = 384;
 
   /** Bytes of the longest runs that are packed, if units have {@link #MAX_ALIGNMENT} bytes. */
