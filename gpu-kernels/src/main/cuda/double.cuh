@@ -230,10 +230,10 @@ __device__ __forceinline__ void team_sync(u32 barrier) {
 // see_left and see_right order the release of a panel after its reads. The copy engine overwrites the panel as soon as
 // all warps have arrived at the barrier, but a barrier does not wait for reads in flight: with a plain one, an H200 got
 // a few of the 2 million panels wrong that the warps read for 4096^3. Products before the barrier do not delay it
-// either: the compiler moves it ahead of them. So a word of every read of the panel's second half is ORed into `seen`,
-// and `seen` into the barrier's number: the barrier cannot issue before these values have arrived. Values of the first
-// half enter products on which those of the second half depend. dev/check-reads verifies in the machine code that each
-// is used before the barrier.
+// either: the compiler moves it ahead of them. So a word of every read of the panel's second half is ORed into `seen`;
+// `seen & zero`, which is 0 though the compiler cannot know it, is added to the barrier's number. So the barrier cannot
+// issue before those reads have arrived. For reads of the first half nothing in this source enforces that:
+// dev/check-reads verifies in the machine code that every loaded value is used before the barrier.
 template <typename Shape>
 __device__ __forceinline__ void see_left(u32& seen, const double (&values)[4]) {
 #pragma unroll
@@ -425,13 +425,13 @@ __device__ __forceinline__ void for_each(const Function& function) {
   }
 }
 
-// A tile of C, or of the scratch of a part.
+// A tile of C or, if K is cut into parts, of the partial sums of one part.
 struct DoubleTile {
   u32 panels;  // 0: no tile is left
   u32 row;     // row and column of its first element in C
   u32 col;
   u32 batch;
-  u64 c;  // offset in c of the tile's product or part, in elements
+  u64 c;  // offset in c, in elements, of the product that the tile belongs to, or of one part's partial sums
 };
 
 // State that the teams share with their extra warps.

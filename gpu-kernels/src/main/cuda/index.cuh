@@ -10,7 +10,7 @@ using i64 = long long;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
-// Most outer axes of a move; TransposeStrategy.MAX_OUTER in Java.
+// The largest number of outer axes that a move may have; TransposeStrategy.MAX_OUTER in Java.
 constexpr int MAX_OUTER = 4;
 
 // An outer axis: its extent, and its strides in input and output, in elements.

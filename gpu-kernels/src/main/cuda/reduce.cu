@@ -142,7 +142,7 @@ struct Numbers {
   using Element = T;
   using Held = typename Widened<T>::type;
   using Result = RESULT;
-  using Partial = PARTIAL;  // int can hold the sum of 1024 16-bit numbers
+  using Partial = PARTIAL;  // of one tree; for bytes and shorts int is enough: TREE numbers of 16 bits
   using Combine = COMBINE;
   static constexpr bool ORDERED = false;
   __device__ __forceinline__ Numbers(const ReduceArguments&, u64) {}

@@ -240,7 +240,7 @@ struct ShiftedTile {
 
 }  // namespace tilespark
 
-// transpose_shifted_w<width>_<output elements>x<columns>x<threads>
+// transpose_shifted_w<bytes of an element>_<elements of an output row in a tile>x<input columns in a tile>x<threads>
 #define TRANSPOSE_SHIFTED(BYTES, ROWS, COLS, THREADS)                      \
   extern "C" __global__ void __launch_bounds__(THREADS)                    \
       transpose_shifted_w##BYTES##_##ROWS##x##COLS##x##THREADS(            \
@@ -248,7 +248,7 @@ struct ShiftedTile {
     tilespark::ShiftedTile<BYTES, ROWS, COLS, THREADS>::run(arguments);    \
   }
 
-// transpose_shifted_mixed_w<width>_<output elements>x<columns>x<threads>, for matrices of several sizes
+// transpose_shifted_mixed_w<...>_<...>x<...>x<...>, with the same four numbers; for matrices of several sizes
 #define TRANSPOSE_SHIFTED_MIXED(BYTES, ROWS, COLS, THREADS)                 \
   extern "C" __global__ void __launch_bounds__(THREADS)                     \
       transpose_shifted_mixed_w##BYTES##_##ROWS##x##COLS##x##THREADS(       \

@@ -16,19 +16,22 @@ import org.tilespark.kernels.launch.Availability;
  * is loaded or trusted is checked here first. Stateless; POSIX file systems only.
  */
 public final class OwnFiles {
-  /** Its owner is the user of this process, whatever user the Java properties name. */
+  /** A path whose owner is the user of this process, whatever user the Java properties name. */
   private static final Path THIS_PROCESS = Path.of("/proc/self");
 
-  /** The bit of a directory in which only its owner may remove or rename a file. */
+  /**
+   * The bit of a directory's mode with which only the owner of a file in it may remove or rename
+   * the file.
+   */
   private static final int STICKY = 01000;
 
   private OwnFiles() {}
 
   /**
    * A directory, not a link, that belongs to the user of this process and that nobody else may
-   * write to; or the reason why its content may come from others.
+   * write to; or the reason why the directory's content may come from others.
    *
-   * @throws IOException if that cannot be found out
+   * @throws IOException if owner or permissions cannot be read
    * @throws UnsupportedOperationException if the file system is no POSIX one
    */
   public static Availability<Path> directory(Path directory) throws IOException {
@@ -37,9 +40,9 @@ public final class OwnFiles {
 
   /**
    * A regular file, not a link, that belongs to the user of this process and that nobody else may
-   * write to; or the reason why others may have written it.
+   * write to; or the reason why others may have written the file.
    *
-   * @throws IOException if that cannot be found out
+   * @throws IOException if owner or permissions cannot be read
    * @throws UnsupportedOperationException if the file system is no POSIX one
    */
   public static Availability<Path> file(Path file) throws IOException {
@@ -74,7 +77,7 @@ public final class OwnFiles {
    * directory for temporary files has the sticky bit: only the owner of a file can remove or rename
    * it there.
    *
-   * @throws IOException if that cannot be found out
+   * @throws IOException if owner or permissions cannot be read
    * @throws UnsupportedOperationException if the file system is no POSIX one
    */
   public static Availability<Path> parent(Path parent) throws IOException {
@@ -91,10 +94,10 @@ public final class OwnFiles {
 
   /**
    * A file that somebody else installed, if neither it nor its directory is writable for all; or
-   * the reason why any user may have written it.
+   * the reason why any user may have written the file.
    *
-   * @param file links are followed
-   * @throws IOException if that cannot be found out
+   * @param file the file; links are followed
+   * @throws IOException if owner or permissions cannot be read
    * @throws UnsupportedOperationException if the file system is no POSIX one
    */
   public static Availability<Path> installed(Path file) throws IOException {

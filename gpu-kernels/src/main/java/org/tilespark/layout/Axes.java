@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Axes as users write them. Stateless. */
+/** Reads axes as users write them. Stateless. */
 public final class Axes {
   private Axes() {}
 
@@ -16,7 +16,7 @@ public final class Axes {
    * @param text names in any case and numbers, with commas between numbers; names of one letter
    *     need no commas
    * @param names names of all axes, in lower case, outermost first
-   * @return empty if the text names an unknown axis, an axis twice, or no axis
+   * @return the axes; empty if the text names an unknown axis, an axis twice, or no axis
    */
   public static Optional<List<Integer>> named(String text, List<String> names) {
     List<Integer> axes = new ArrayList<>();

@@ -8,9 +8,9 @@ import java.util.Arrays;
  * boundaries, or every {@code step} elements from each boundary on. Immutable.
  */
 public final class AxisCuts implements Serializable {
-  private final long step; // 0 where there is none
-  private final long extent; // end of the last part; Long.MAX_VALUE if the axis has no known end
-  // Starts of all ranges, then the extent; empty if the cuts are regular
+  private final long step; // 0 if there is none
+  private final long extent; // of the axis; Long.MAX_VALUE if it is not known
+  // Starts of all ranges between boundaries, then the extent; empty if there are no boundaries
   private final long[] boundaries;
   private final long[] before; // parts before each range, then of all; only if there is a step too
 
@@ -42,7 +42,7 @@ public final class AxisCuts implements Serializable {
   }
 
   /**
-   * Parts between neighbours of the given places.
+   * Cuts at the given places: each part is between two neighbours of them.
    *
    * @param boundaries 0, then the end of each part, ascending
    * @throws IllegalArgumentException if they do not ascend from 0
@@ -62,7 +62,7 @@ public final class AxisCuts implements Serializable {
   /**
    * Cuts into parts that are as equal as possible.
    *
-   * @param parts how many, at most {@code extent}
+   * @param parts how many parts, at most {@code extent}
    * @param grain extent of blocks: cuts are moved to multiples of it, as long as no part becomes
    *     larger by more than a twentieth, so that fewer blocks are cut
    * @throws IllegalArgumentException if {@code parts} is not 1 to {@code extent}, or {@code grain}
@@ -111,12 +111,12 @@ public final class AxisCuts implements Serializable {
     return new AxisCuts(step, ranges.extent, ranges.boundaries, before);
   }
 
-  /** {@code extent * i / parts}, without overflow. */
+  /** The boundary {@code extent * i / parts}, computed without overflow. */
   private static long share(long extent, long i, long parts) {
     return extent / parts * i + extent % parts * i / parts;
   }
 
-  /** Count of parts. */
+  /** The number of parts. */
   public long parts() {
     if (before.length > 0) {
       return before[before.length - 1];
@@ -131,13 +131,13 @@ public final class AxisCuts implements Serializable {
     return boundaries.clone();
   }
 
-  /** End of the last part. */
+  /** End of the last part, exclusive: the axis's extent. */
   public long extent() {
     return extent;
   }
 
   /**
-   * The part that holds an element.
+   * The number of the part that holds an element.
    *
    * @throws IndexOutOfBoundsException if the element is not on the axis
    */
@@ -152,13 +152,13 @@ public final class AxisCuts implements Serializable {
     return before.length == 0 ? range : before[range] + (element - boundaries[range]) / step;
   }
 
-  /** The index of the last of ascending numbers that is at most a given one. */
+  /** The index of the last of ascending numbers that is at most {@code number}. */
   private static int range(long[] ascending, long number) {
     int found = Arrays.binarySearch(ascending, number);
     return found >= 0 ? found : -found - 2;
   }
 
-  /** First element of a part. */
+  /** First element of part number {@code part}. */
   public long low(long part) {
     if (before.length > 0) {
       int range = range(before, part);
@@ -167,7 +167,7 @@ public final class AxisCuts implements Serializable {
     return step == 0 ? boundaries[Math.toIntExact(part)] : part * step;
   }
 
-  /** End of a part, exclusive. */
+  /** End of part number {@code part}, exclusive. */
   public long high(long part) {
     if (step == 0) {
       return boundaries[Math.toIntExact(part) + 1];
@@ -177,7 +177,7 @@ public final class AxisCuts implements Serializable {
     return end - low <= step ? end : low + step;
   }
 
-  /** Elements of the largest part; 0 if there is none. */
+  /** The number of elements of the largest part; 0 if there is no part. */
   public long largest() {
     if (boundaries.length == 0) {
       return Math.min(step, extent);

@@ -31,20 +31,23 @@ public record AxisImages(
   /**
    * A run of source elements in a cell.
    *
-   * @param part number of the cell
-   * @param low first target element
-   * @param high end, exclusive
+   * @param part number of the cell in which the run is
+   * @param low first target element of the run
+   * @param high end of the run in the target, exclusive
    * @param source the source element that {@code low} comes from
    * @param step source elements from one target element to the next: 1, -1, or 0 if all come from
    *     the same one
    */
   public record Image(long part, long low, long high, long source, int step) {}
 
-  /** Most elements of an axis: sums of an extent and widths do not overflow. */
+  /**
+   * The largest number of elements of an axis: with it, sums of an extent and widths do not
+   * overflow.
+   */
   private static final long MOST = 1L << 60;
 
   /**
-   * Checks the numbers.
+   * Checks the components.
    *
    * @throws IllegalArgumentException if a number is negative or above 2^60, or a cell has no
    *     element
@@ -81,19 +84,19 @@ public record AxisImages(
     return new AxisImages(extent, edge, 0, extent, cell, before, after);
   }
 
-  /** First target element of a cell. */
+  /** First target element of cell number {@code part}. */
   public long low(long part) {
     long low = part * cell - before;
     return edge == Edge.NONE ? Math.max(low, shift) : low;
   }
 
-  /** End of a cell, exclusive. */
+  /** End of cell number {@code part} in the target, exclusive. */
   public long high(long part) {
     long high = Math.min((part + 1) * cell, target) + after;
     return edge == Edge.NONE ? Math.min(high, shift + extent) : high;
   }
 
-  /** Target elements of the largest cell, at most. */
+  /** The largest number of target elements of a cell. */
   public long largest() {
     return Math.min(cell, Math.max(1, target)) + before + after;
   }
@@ -113,7 +116,7 @@ public record AxisImages(
     return edge == Edge.NONE
         || edge == Edge.CONSTANT
         || (edge == Edge.WRAP && extent > 1)
-        // A single element beyond an end is a plain copy in every mode.
+        // A single element beyond an end is a plain copy with every edge.
         || (reachLow() >= shift - 1 && reachHigh() <= shift + extent + 1);
   }
 
@@ -144,7 +147,7 @@ public record AxisImages(
     return images;
   }
 
-  /** The period of the continued axis, in elements. */
+  /** The period of the continued source axis, in elements. */
   private long period() {
     return switch (edge) {
       case REFLECT -> 2 * extent - 2;
@@ -174,7 +177,7 @@ public record AxisImages(
     return target + after;
   }
 
-  /** Adds the parts of an image that are in cells. */
+  /** Adds the parts of an image that are in cells, one for each cell. */
   private void add(List<Image> images, long low, long high, long source, int step) {
     long end = Math.min(high, reachHigh());
     long begin = Math.max(low, reachLow());

@@ -44,28 +44,28 @@ public record AxisRange(long start, long step, long count) implements Serializab
     return start == 0 && count == extent && step == 1;
   }
 
-  /** The lowest of them. */
+  /** The lowest element of the range. */
   public long low() {
     return step > 0 ? start : start + (count - 1) * step;
   }
 
-  /** The highest of them. */
+  /** The highest element of the range. */
   public long high() {
     return step > 0 ? start + (count - 1) * step : start;
   }
 
-  /** The element in place {@code index}. */
+  /** The element at index {@code index} of the range. */
   public long at(long index) {
     return start + index * step;
   }
 
-  /** The places of this range that {@code next} selects. */
+  /** The elements of this range whose indices are the elements of {@code next}. */
   public AxisRange then(AxisRange next) {
     return new AxisRange(at(next.start), Math.multiplyExact(step, next.step), next.count);
   }
 
   /**
-   * The part of this range in a part of the axis; empty if it has no element there.
+   * The part of this range in a part of the axis; empty if the range has no element there.
    *
    * @param from first element of the part
    * @param to end of the part, exclusive, beyond {@code from}
@@ -82,8 +82,8 @@ public record AxisRange(long start, long step, long count) implements Serializab
   /**
    * The elements of a range that are in a part of the axis.
    *
-   * @param first index of the first of them in the whole range
-   * @param range their places within the part
+   * @param first index in the whole range of the first of these elements
+   * @param range places of these elements within the part
    */
   public record Piece(long first, AxisRange range) {}
 

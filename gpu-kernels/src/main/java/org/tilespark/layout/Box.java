@@ -19,8 +19,8 @@ public final class Box implements Serializable {
   /**
    * The box between two corners.
    *
-   * @param low first element, one number per axis
-   * @param high end, exclusive
+   * @param low index of the first element, one number per axis
+   * @param high end along each axis, exclusive
    * @throws IllegalArgumentException if the ranks differ or a range is empty
    */
   public static Box between(long[] low, long[] high) {
@@ -39,8 +39,8 @@ public final class Box implements Serializable {
   /**
    * The box of a block.
    *
-   * @param offset place of its first element
-   * @param size elements along each axis, 1 or more
+   * @param offset index of the block's first element, one number per axis
+   * @param size number of the block's elements along each axis, 1 or more
    * @throws IllegalArgumentException as {@link #between}, and if it ends beyond 2^63 - 1
    */
   public static Box at(long[] offset, long[] size) {
@@ -55,32 +55,32 @@ public final class Box implements Serializable {
     return between(offset, high);
   }
 
-  /** Count of axes. */
+  /** The number of axes. */
   public int rank() {
     return low.length;
   }
 
-  /** First element along {@code axis}. */
+  /** First element of the box along {@code axis}. */
   public long low(int axis) {
     return low[axis];
   }
 
-  /** End along {@code axis}, exclusive. */
+  /** End of the box along {@code axis}, exclusive. */
   public long high(int axis) {
     return high[axis];
   }
 
-  /** Elements along {@code axis}. */
+  /** The number of elements along {@code axis}. */
   public long size(int axis) {
     return high[axis] - low[axis];
   }
 
-  /** Place of the first element; a copy. */
+  /** Index of the first element along each axis; a copy. */
   public long[] offset() {
     return low.clone();
   }
 
-  /** Elements along each axis; a copy. */
+  /** The number of elements along each axis; a copy. */
   public long[] sizes() {
     long[] sizes = new long[low.length];
     Arrays.setAll(sizes, this::size);

@@ -20,7 +20,7 @@ public final class Cuts implements Serializable {
     return new Cuts(axes.clone());
   }
 
-  /** Count of axes. */
+  /** The number of axes. */
   public int rank() {
     return axes.length;
   }

@@ -6,7 +6,7 @@ import java.util.stream.Collectors;
 
 /** How an axis is continued beyond its two ends: the modes of numpy's {@code pad}, and none. */
 public enum Edge {
-  /** No continuation: there are no elements. */
+  /** No continuation: there are no elements beyond the ends. */
   NONE,
   /** A constant: {@code 0 0 | a b c d | 0 0}. */
   CONSTANT,
@@ -22,9 +22,9 @@ public enum Edge {
   /**
    * The mode with a name; upper or lower case does not matter.
    *
-   * @param what the parameter, for messages: {@code "matrix_pad: mode"}
+   * @param what name of the parameter, for messages: {@code "matrix_pad: mode"}
    * @param allowed the modes that may be asked for
-   * @throws IllegalArgumentException if it is none of these
+   * @throws IllegalArgumentException if no allowed mode has this name
    */
   public static Edge parse(String what, String name, Edge... allowed) {
     return Arrays.stream(allowed)
@@ -42,7 +42,7 @@ public enum Edge {
                                 .collect(Collectors.joining(", ")))));
   }
 
-  /** The name, in lower case. */
+  /** The name of the mode, in lower case. */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);

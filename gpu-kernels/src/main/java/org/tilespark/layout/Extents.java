@@ -11,7 +11,7 @@ import java.util.Optional;
 public final class Extents implements Serializable {
   private static final long serialVersionUID = 1;
 
-  private final Shape shape; // all 1 if they are not known
+  private final Shape shape; // all extents are 1 if unknown
   private final boolean isKnown;
 
   private Extents(Shape shape, boolean isKnown) {
@@ -36,7 +36,7 @@ public final class Extents implements Serializable {
     return shape.map(Extents::of).orElseGet(() -> unknown(rank));
   }
 
-  /** Count of axes. */
+  /** The number of axes. */
   public int rank() {
     return shape.rank();
   }
@@ -58,7 +58,7 @@ public final class Extents implements Serializable {
     return shape;
   }
 
-  /** The shape; of extents 1 if it is not known. */
+  /** The shape; if it is not known, a shape whose extents are all 1. */
   public Shape orOnes() {
     return shape;
   }
@@ -68,7 +68,7 @@ public final class Extents implements Serializable {
     return isKnown ? of(other) : unknown(other.rank());
   }
 
-  /** True unless both are known and differ. */
+  /** True unless the extents of both are known and differ. */
   public boolean mayBe(Extents other) {
     return rank() == other.rank() && (!isKnown || !other.isKnown || shape.equals(other.shape));
   }

@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
  * Maps the elements of an array to the cells of another array, which may overlap: an {@link
  * AxisImages} for each axis, independently of the others.
  *
- * @param axes outermost axis first
+ * @param axes the images along each axis, outermost axis first
  * @param fill value of target elements without a source element, with {@link Edge#CONSTANT}
  */
 public record Images(List<AxisImages> axes, double fill) implements Serializable {
@@ -23,7 +23,7 @@ public record Images(List<AxisImages> axes, double fill) implements Serializable
     return Cuts.of(axes.stream().map(axis -> AxisCuts.every(axis.cell())).toArray(AxisCuts[]::new));
   }
 
-  /** Extents of the array that is made. */
+  /** The extents of the target array. */
   public Shape target() {
     return shape(AxisImages::target);
   }

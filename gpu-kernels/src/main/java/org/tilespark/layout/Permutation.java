@@ -67,7 +67,7 @@ public final class Permutation implements java.io.Serializable {
     return new Permutation(axes);
   }
 
-  /** Count of axes. */
+  /** The number of axes. */
   public int rank() {
     return axes.length;
   }
@@ -77,7 +77,7 @@ public final class Permutation implements java.io.Serializable {
     return axes[outputAxis];
   }
 
-  /** Input axis of each output axis; a copy. */
+  /** The input axis of each output axis; a copy. */
   public int[] toArray() {
     return axes.clone();
   }

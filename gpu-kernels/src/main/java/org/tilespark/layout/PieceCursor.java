@@ -17,16 +17,16 @@ public final class PieceCursor {
   private final long[] high;
   private final long[] source;
   private final int[] step;
-  private boolean started = true; // nothing to walk over
+  private boolean started = true; // there is nothing to walk over yet
   private boolean done = true;
 
-  /** A cursor that stands on no box yet. */
+  /** A cursor over pieces, which stands on no box yet. */
   public PieceCursor(Cuts cuts) {
     this(new Walk[cuts.rank()]);
     Arrays.setAll(axes, axis -> new CutWalk(cuts.axis(axis)));
   }
 
-  /** A cursor over images. */
+  /** A cursor over images, which stands on no box yet. */
   public PieceCursor(Images images) {
     this(new Walk[images.axes().size()]);
     Arrays.setAll(axes, axis -> new ImageWalk(images.axes().get(axis)));
@@ -46,8 +46,8 @@ public final class PieceCursor {
   /**
    * Starts another box; {@link #advance} moves to its first piece.
    *
-   * @param offset place of its first element
-   * @param size elements along each axis, 1 or more
+   * @param offset index of the box's first element in the array, one number per axis
+   * @param size number of the box's elements along each axis, 1 or more
    * @throws IndexOutOfBoundsException if the box is not all inside the array
    */
   public void start(long[] offset, long[] size) {
@@ -95,17 +95,20 @@ public final class PieceCursor {
     return part;
   }
 
-  /** First element of the current piece; overwritten by {@link #advance}. */
+  /** First element of the current piece along each axis; overwritten by {@link #advance}. */
   public long[] low() {
     return low;
   }
 
-  /** End of the current piece, exclusive; overwritten by {@link #advance}. */
+  /** End of the current piece along each axis, exclusive; overwritten by {@link #advance}. */
   public long[] high() {
     return high;
   }
 
-  /** The element of the box that {@link #low} comes from; overwritten by {@link #advance}. */
+  /**
+   * The index along each axis of the box's element that {@link #low} comes from; overwritten by
+   * {@link #advance}.
+   */
   public long[] source() {
     return source;
   }
@@ -118,7 +121,7 @@ public final class PieceCursor {
     return step;
   }
 
-  /** The pieces along one axis. */
+  /** A walk over the pieces along one axis. */
   private abstract static class Walk {
     long part;
     long low;
@@ -126,10 +129,10 @@ public final class PieceCursor {
     long source;
     int step;
 
-    /** Begins with another range. */
+    /** Begins a walk over the range {@code from} to {@code to}, exclusive. */
     abstract void start(long from, long to);
 
-    /** Moves to the first piece; false if there is none. */
+    /** Moves to the first piece of the range; false if there is none. */
     abstract boolean first();
 
     /** Moves to the next piece; false if there is none left. */

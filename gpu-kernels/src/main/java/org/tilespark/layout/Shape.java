@@ -47,7 +47,7 @@ public final class Shape implements java.io.Serializable {
   /**
    * Reads numbers separated by commas, {@code "2048,2048"}.
    *
-   * @param what the parameter, for messages
+   * @param what name of the parameter, for messages
    * @throws IllegalArgumentException if there are not {@code rank} numbers of 0 or more
    */
   public static Shape parse(String what, String text, int rank) {
@@ -66,12 +66,12 @@ public final class Shape implements java.io.Serializable {
     return of(extents);
   }
 
-  /** Extents as {@link #parse} reads them. */
+  /** The extents as a text that {@link #parse} reads. */
   public String text() {
     return Arrays.stream(extents).mapToObj(Long::toString).collect(Collectors.joining(","));
   }
 
-  /** Count of axes. */
+  /** The number of axes. */
   public int rank() {
     return extents.length;
   }

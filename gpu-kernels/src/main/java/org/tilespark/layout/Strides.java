@@ -26,7 +26,7 @@ public final class Strides {
     return new Strides(strides);
   }
 
-  /** Count of axes. */
+  /** The number of axes. */
   public int rank() {
     return strides.length;
   }

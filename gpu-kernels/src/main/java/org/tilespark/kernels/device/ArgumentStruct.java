@@ -21,9 +21,10 @@ final class ArgumentStruct {
   private final long[] words;
 
   /**
-   * The struct of {@code run}.
+   * The argument struct of {@code run}.
    *
-   * @throws IllegalArgumentException if it is longer than any may be
+   * @throws IllegalArgumentException if the struct is longer than {@link
+   *     KernelLaunch#MOST_STRUCT_BYTES}
    */
   ArgumentStruct(MultiplyStep run, EncodedMaps.Encoder encoder) {
     maps =
@@ -35,9 +36,11 @@ final class ArgumentStruct {
     }
   }
 
-  /** The offsets of the sides of one product, for {@link #fill}. */
+  /**
+   * The device addresses of A, B, C and the workspace for one product, as {@link #fill} takes them.
+   */
   static long[] sides(long a, long b, long c, long workspace) {
-    long[] sides = new long[SIDES]; // by ordinal; NOWHERE is 0
+    long[] sides = new long[SIDES]; // by ordinal of Side; NOWHERE is 0
     sides[Side.A.ordinal()] = a;
     sides[Side.B.ordinal()] = b;
     sides[Side.C.ordinal()] = c;
@@ -45,12 +48,12 @@ final class ArgumentStruct {
     return sides;
   }
 
-  /** The device address of a place. */
+  /** The device address of a place, given the addresses of all sides. */
   static long address(Place place, long[] sides) {
     return sides[place.side().ordinal()] + place.bytes();
   }
 
-  /** Its length. */
+  /** Length of the struct in bytes. */
   long bytes() {
     return (long) LibCudaTensor.MAP_BYTES * maps.length
         + (long) Long.BYTES * (pointers.length + words.length);
@@ -60,7 +63,7 @@ final class ArgumentStruct {
    * Writes the struct to native memory.
    *
    * @param to address of {@link #bytes} bytes
-   * @param sides offsets as {@link #sides} gives them
+   * @param sides device addresses as {@link #sides} gives them
    */
   void fill(long to, long[] sides) {
     long field = to;
@@ -74,7 +77,7 @@ final class ArgumentStruct {
     put(words, field);
   }
 
-  /** Writes longs; returns the address after them. */
+  /** Writes longs to native memory; returns the address after the last one. */
   private static long put(long[] values, long to) {
     long bytes = (long) values.length * Long.BYTES;
     UNSAFE.copyMemory(values, Unsafe.ARRAY_LONG_BASE_OFFSET, null, to, bytes);

@@ -7,17 +7,17 @@ import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyStep;
 
 /**
- * A plan on one device: its steps are bound at first use and kept, for each alignment of A and B.
- * Safe for several threads.
+ * A multiply plan on one device. For each alignment of A and B, its steps are made ready ({@link
+ * BoundSteps}) at first use and kept. Safe for several threads.
  */
 final class BoundPlan {
   /**
-   * Most steps that are kept. Binding a step takes about as long as queueing it, and kept steps
-   * hold memory.
+   * The largest number of steps that are kept. Making a step ready takes about as long as queueing
+   * it, and kept steps hold memory.
    */
   static final int MOST_KEPT_STEPS = 64;
 
-  /** Alignment of the copy engine's matrices. */
+  /** The alignment that the copy engine requires of matrices, in bytes. */
   private static final int MAP_ALIGNMENT = 16;
 
   private final MultiplyPlan plan;
@@ -48,7 +48,7 @@ final class BoundPlan {
     return known;
   }
 
-  /** Device memory that a plan uses in addition to operands at these addresses. */
+  /** Bytes of device memory that a plan uses in addition to operands at these addresses. */
   static long workspaceBytes(MultiplyPlan plan, long a, long b) {
     return plan.workspaceBytes(isEven(a), isEven(b));
   }

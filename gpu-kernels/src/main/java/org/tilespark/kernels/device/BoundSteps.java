@@ -9,14 +9,14 @@ import org.tilespark.kernels.multiply.MultiplyStep;
 
 /**
  * Steps of a multiply on one device, complete except for the addresses of the operands: kernels are
- * found and structs laid out once, and queueing them makes next to no garbage. Safe for several
- * threads.
+ * found and their argument structs laid out once, and queueing the steps makes next to no garbage.
+ * Safe for several threads.
  */
 final class BoundSteps {
   private final CudaDevice device;
   private final Launch[] launches;
 
-  /** Loads the kernels that are not loaded yet. */
+  /** Loads the kernels of the steps that are not loaded yet. */
   BoundSteps(CudaDevice device, List<MultiplyStep> steps) {
     this.device = device;
     this.launches =
@@ -31,7 +31,7 @@ final class BoundSteps {
           new ArgumentStruct(run, kernels::encode));
     }
 
-    /** Queues it; the driver's code. */
+    /** Queues the launch; returns the driver's code. */
     int queue(StreamHandle stream, LaunchArea area, long[] sides) {
       struct.fill(area.struct(), sides);
       return KernelModule.launch(function, launch.config(), area, stream);
@@ -42,7 +42,7 @@ final class BoundSteps {
    * Queues all steps in order: no other work comes between them on this stream. The context must be
    * current.
    *
-   * @param sides offsets as {@link ArgumentStruct#sides} gives them
+   * @param sides device addresses as {@link ArgumentStruct#sides} gives them
    */
   void enqueue(long[] sides, CudaStream stream) {
     stream.launch(

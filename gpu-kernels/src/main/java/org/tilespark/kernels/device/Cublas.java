@@ -30,12 +30,15 @@ import org.tilespark.layout.ElementType;
  * for them: {@link CublasEnvironment}, whose warning is logged once per process.
  */
 final class Cublas implements AutoCloseable {
-  /** Most handles kept for reuse: about the number of tasks that queue work at one moment. */
+  /**
+   * The largest number of idle handles that are kept: about the number of tasks that queue work at
+   * one moment.
+   */
   private static final int MOST_IDLE_HANDLES = 16;
 
   /**
-   * Workspace of a {@link CublasCall}: NVIDIA's default for Hopper, the largest ("cuBLAS" 13.0,
-   * cublasSetWorkspace).
+   * Bytes of workspace for a {@link CublasCall}: NVIDIA's default for Hopper, the largest ("cuBLAS"
+   * 13.0, cublasSetWorkspace).
    */
   static final long WORKSPACE_BYTES = 32L << 20;
 
@@ -45,7 +48,10 @@ final class Cublas implements AutoCloseable {
   private final CudaDevice device;
   private final IdleHandles<Handle> idle = new IdleHandles<>(MOST_IDLE_HANDLES);
 
-  /** A handle and the factors of its next call, read by cuBLAS during the call. */
+  /**
+   * A handle of cuBLAS and the memory of the factors alpha and beta, which cuBLAS reads during a
+   * call.
+   */
   private record Handle(Pointer library, Memory factors) {
     static final long ALPHA = 0;
     static final long BETA = 8;
@@ -58,7 +64,7 @@ final class Cublas implements AutoCloseable {
   /**
    * Finds the library.
    *
-   * @param libraryPath directories where to look when the system's loader does not know it
+   * @param libraryPath directories where to look when the system's loader does not know the library
    */
   static Availability<Cublas> open(CudaDevice device, List<Path> libraryPath) {
     device.enter();
@@ -69,7 +75,7 @@ final class Cublas implements AutoCloseable {
     return library.map(file -> new Cublas(device));
   }
 
-  /** Its version, such as 13.1.0. */
+  /** The version of cuBLAS, such as 13.1.0. */
   String version() {
     Handle handle = take();
     try {
@@ -83,9 +89,9 @@ final class Cublas implements AutoCloseable {
   }
 
   /**
-   * Queues a multiply; returns before it is done.
+   * Queues a multiply; returns before the multiply is done.
    *
-   * @param a device address of A, and so on
+   * @param a device address of A; {@code b} and {@code c} are those of B and C
    * @param workspace work area of at least {@code strategy.workspaceBytes()} for work on {@code
    *     stream}
    */
@@ -118,7 +124,7 @@ final class Cublas implements AutoCloseable {
   }
 
   /**
-   * Queues a call; returns before it is done.
+   * Queues a call; returns before the call's work is done.
    *
    * @param workspace work area of at least {@link #WORKSPACE_BYTES} for work on {@code stream}
    */
@@ -144,7 +150,10 @@ final class Cublas implements AutoCloseable {
         });
   }
 
-  /** Queues work with a handle, which is kept for others unless the work fails. */
+  /**
+   * Queues work with a handle; afterwards the handle is kept for other calls, unless the work
+   * fails.
+   */
   private void queue(CudaStream stream, long scratch, long bytes, Consumer<Handle> work) {
     device.enter();
     Handle handle = take();
@@ -163,7 +172,8 @@ final class Cublas implements AutoCloseable {
   }
 
   /**
-   * Sets the stream and then the workspace, in this order: setting the stream resets the workspace.
+   * Sets a handle's stream and then its workspace, in this order: setting the stream resets the
+   * workspace.
    */
   private void begin(Handle handle, CudaStream stream, long scratch, long bytes) {
     check(

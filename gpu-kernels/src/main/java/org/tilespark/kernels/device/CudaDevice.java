@@ -34,12 +34,18 @@ import org.tilespark.kernels.launch.KernelIndex;
  * DeviceOutOfMemoryException}; use after {@link #close} throws {@link IllegalStateException}.
  */
 public final class CudaDevice implements AutoCloseable {
-  /** Set to true, each buffer remembers where it was allocated, and the leak report says so. */
+  /**
+   * Name of a system property: if it is true, each buffer remembers where it was allocated, and the
+   * leak report says so.
+   */
   public static final String TRACE_PROPERTY = "org.tilespark.kernels.traceAllocations";
 
   private static final Logger LOG = LoggerFactory.getLogger(CudaDevice.class);
 
-  /** Two streams for each task that a large executor runs at once. */
+  /**
+   * The largest number of idle streams that are kept: two for each task that a large executor runs
+   * at once.
+   */
   private static final int MOST_IDLE_STREAMS = 64;
 
   private static final int MOST_IDLE_EVENTS = 1024;
@@ -56,7 +62,7 @@ public final class CudaDevice implements AutoCloseable {
   private final IdleHandles<CudaStream.Handle> idleStreams = new IdleHandles<>(MOST_IDLE_STREAMS);
   private final IdleHandles<CUevent> idleEvents = new IdleHandles<>(MOST_IDLE_EVENTS);
   private final UploadTurns uploadTurns = new UploadTurns();
-  // What was given out and not closed.
+  // Objects that were given out and not closed.
   private final Set<Owned> live = Collections.synchronizedSet(new HashSet<>());
   private boolean closing;
   private volatile boolean closed;
@@ -82,7 +88,8 @@ public final class CudaDevice implements AutoCloseable {
    * Opens device {@code ordinal}, in the driver's numbering (which {@code CUDA_VISIBLE_DEVICES}
    * restricts).
    *
-   * @throws CudaUnavailableException if this process has no CUDA device, with the reason
+   * @throws CudaUnavailableException if this process has no CUDA device, with the reason in its
+   *     message
    * @throws IllegalArgumentException if there is no device of that number
    */
   public static CudaDevice open(int ordinal) {
@@ -133,12 +140,12 @@ public final class CudaDevice implements AutoCloseable {
     return ordinal;
   }
 
-  /** Name as the driver gives it, such as {@code NVIDIA H200}. */
+  /** Name of the device as the driver gives it, such as {@code NVIDIA H200}. */
   public String name() {
     return name;
   }
 
-  /** Name, architecture and driver. */
+  /** Name and architecture of the device, and version of the driver. */
   public String description() {
     return description;
   }
@@ -148,12 +155,12 @@ public final class CudaDevice implements AutoCloseable {
     return limits;
   }
 
-  /** The kernels on this device; fatbins are loaded at first use. */
+  /** The kernels of the index on this device; fatbins are loaded at first use. */
   public KernelModule kernels() {
     return kernels;
   }
 
-  /** The turns in which threads copy much to this device. */
+  /** The turns in which threads queue large copies to this device. */
   public UploadTurns uploadTurns() {
     return uploadTurns;
   }
@@ -199,8 +206,8 @@ public final class CudaDevice implements AutoCloseable {
   /**
    * A pool of page-locked host memory, which the caller closes.
    *
-   * @param maxBytes most bytes it keeps unused for the next request (beyond that, slabs stay only
-   *     while a part of them is in use); 0 keeps none
+   * @param maxBytes most unused bytes that the pool keeps for the next request; beyond that, slabs
+   *     stay only while a part of them is in use
    */
   public PinnedPool newPinnedPool(long maxBytes) {
     enter();
@@ -231,7 +238,7 @@ public final class CudaDevice implements AutoCloseable {
   /**
    * Device memory as the driver sees it, over all processes.
    *
-   * @param freeBytes unused; memory that our pool holds for reuse does not count as free
+   * @param freeBytes unused memory; memory that our pool holds for reuse does not count as free
    * @param totalBytes all of the device's memory
    */
   public record MemoryInfo(long freeBytes, long totalBytes) {}
@@ -315,32 +322,35 @@ public final class CudaDevice implements AutoCloseable {
     }
   }
 
-  /** Streams that are closed, for those opened next. */
+  /** Handles of closed streams, for streams opened next. */
   IdleHandles<CudaStream.Handle> idleStreams() {
     return idleStreams;
   }
 
-  /** Events that are closed, for those recorded next. */
+  /** Handles of closed events, for events recorded next. */
   IdleHandles<CUevent> idleEvents() {
     return idleEvents;
   }
 
-  /** Greatest distance between the rows of one copy. */
+  /** The greatest distance in bytes between the rows of one copy. */
   long maxPitchBytes() {
     return maxPitchBytes;
   }
 
-  /** Called by each object of this device when it is made; the counterpart of {@link #forget}. */
+  /**
+   * Adds an object to those that are not closed; each object of this device calls it when it is
+   * made.
+   */
   void register(Owned owned) {
     live.add(owned);
   }
 
-  /** The object is closed. */
+  /** Removes an object from those that are not closed. */
   void forget(Owned owned) {
     live.remove(owned);
   }
 
-  /** Our kernels that this device runs. */
+  /** This project's kernels that the device can run. */
   public DeviceKernels ownKernels() {
     return new DeviceKernels(limits, kernels.index());
   }
@@ -368,7 +378,7 @@ public final class CudaDevice implements AutoCloseable {
     return DeviceProbe.attribute(device, which);
   }
 
-  /** Makes the context current for this thread. */
+  /** Makes the device's context current for this thread. */
   void enter() {
     if (closed) {
       throw new IllegalStateException("The device is closed: " + where());
@@ -376,7 +386,10 @@ public final class CudaDevice implements AutoCloseable {
     check(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "");
   }
 
-  /** Throws the failure of {@code call} unless {@code code} is success. */
+  /**
+   * Throws the failure of {@code call} unless {@code code} is success; {@code launch} describes a
+   * kernel's launch for the message, or is empty.
+   */
   void check(int code, String call, String launch) {
     if (code != CUresult.CUDA_SUCCESS) {
       throw CudaFailure.of(call, code, launch, where());
@@ -384,10 +397,10 @@ public final class CudaDevice implements AutoCloseable {
   }
 
   /**
-   * Throws the failure of a library's call unless {@code status} is success; that of the device, if
-   * the device itself is at fault.
+   * Throws the failure of a library's call unless {@code status} is success; throws the device's
+   * failure if the device itself is at fault.
    *
-   * @param detail details of the request, or empty
+   * @param detail gives details of the request for the message, or an empty text
    */
   void check(LibraryStatuses library, int status, String call, Supplier<String> detail) {
     if (status == LibraryStatuses.SUCCESS) {
@@ -414,7 +427,7 @@ public final class CudaDevice implements AutoCloseable {
     throw CudaFailure.ofLibrary(call, status, name, detail.get(), where());
   }
 
-  /** The device, for messages. */
+  /** The device's number and name, for messages. */
   String where() {
     return "device " + ordinal + " (" + name + ")";
   }

@@ -48,8 +48,8 @@ public final class CudaEvent extends Owned implements UploadTurns.Mark {
   }
 
   /**
-   * Milliseconds of device time from {@code earlier} to this mark, to about half a microsecond.
-   * Both must be done.
+   * Milliseconds of device time from {@code earlier} to this mark, to about half a microsecond. The
+   * work before both marks must be done.
    */
   public float millisSince(CudaEvent earlier) {
     requireOpen();

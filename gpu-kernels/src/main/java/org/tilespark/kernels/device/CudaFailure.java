@@ -19,9 +19,9 @@ public final class CudaFailure extends RuntimeException {
   /**
    * The failure of {@code call} on {@code device}.
    *
-   * @param call the driver call
-   * @param code its result
-   * @param launch kernel and launch, or empty
+   * @param call name of the driver's call
+   * @param code result of the call
+   * @param launch the kernel and its launch, for the message; empty if the call launches none
    * @param device the device, for the message
    */
   static CudaFailure of(String call, int code, String launch, String device) {
@@ -38,9 +38,9 @@ public final class CudaFailure extends RuntimeException {
   /**
    * The failure of a library's call on a device that is sound itself.
    *
-   * @param call the library's call
-   * @param code its result, in the library's numbering
-   * @param codeName the library's name for it
+   * @param call name of the library's call
+   * @param code result of the call, in the library's numbering
+   * @param codeName the library's name for that result
    * @param detail details of the request, or empty
    * @param device the device, for the message
    */
@@ -55,7 +55,7 @@ public final class CudaFailure extends RuntimeException {
         .formatted(call, codeName, code, detail.isEmpty() ? "" : " for " + detail, device);
   }
 
-  /** The call that reported it, such as {@code cuLaunchKernel} or {@code cublasGemmEx}. */
+  /** The call that reported the failure, such as {@code cuLaunchKernel} or {@code cublasGemmEx}. */
   public String call() {
     return call;
   }

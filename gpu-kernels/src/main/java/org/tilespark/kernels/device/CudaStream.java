@@ -26,12 +26,12 @@ public final class CudaStream extends Owned {
 
   private final Handle made;
   private final CUstream handle;
-  // Guards handle and launchArea against close, and launchArea against other launches.
+  // Guards `made` and `launchArea` against close, and `launchArea` against other launches.
   private final Object lock = new Object();
   private final LaunchArea launchArea;
   private boolean destroyed;
 
-  /** Parts of a closed stream that the next one reuses. */
+  /** The parts of a closed stream that the next stream reuses. */
   record Handle(StreamHandle stream, LaunchArea launchArea) {
     static Handle create(CudaDevice device) {
       StreamHandle stream = new StreamHandle();
@@ -63,7 +63,7 @@ public final class CudaStream extends Owned {
    * @param to borrowed until the copy is done
    * @param toOffset first byte written
    * @throws IllegalArgumentException if {@code from} is on the heap
-   * @throws IndexOutOfBoundsException if it does not fit
+   * @throws IndexOutOfBoundsException if {@code from} does not fit into {@code to}
    */
   public void upload(HostMemory from, DeviceBuffer to, long toOffset) {
     requireOffHeap(from);
@@ -114,7 +114,7 @@ public final class CudaStream extends Owned {
    * @param toOffset first byte written
    * @throws IllegalArgumentException if {@code from} is on the heap or has another length, or rows
    *     overlap
-   * @throws IndexOutOfBoundsException if they do not fit
+   * @throws IndexOutOfBoundsException if the rows do not fit into {@code to}
    */
   public void uploadRows(
       HostMemory from, long pitchBytes, long rowBytes, long rows, DeviceBuffer to, long toOffset) {
@@ -180,7 +180,7 @@ public final class CudaStream extends Owned {
   }
 
   /**
-   * Queues a copy as the other method does, of rows with gaps on the device too.
+   * Queues a copy as the other method does, but of rows with gaps on the device too.
    *
    * @param fromPitchBytes from one row's first byte to the next one's on the device, at least
    *     {@code rowBytes}
@@ -256,7 +256,7 @@ public final class CudaStream extends Owned {
    * @param fromOffset first byte read
    * @param to borrowed until the copy is done; the ranges must not overlap
    * @param toOffset first byte written
-   * @param bytes length
+   * @param bytes length of both ranges
    * @throws IndexOutOfBoundsException if a range does not fit its buffer
    */
   public void copy(DeviceBuffer from, long fromOffset, DeviceBuffer to, long toOffset, long bytes) {
@@ -274,15 +274,18 @@ public final class CudaStream extends Owned {
   }
 
   /**
-   * Queues the setting of every byte of a buffer.
+   * Queues work that sets every byte of a buffer to {@code value}.
    *
-   * @param to borrowed until it is done
+   * @param to borrowed until that work is done
    */
   public void fill(DeviceBuffer to, byte value) {
     fill(to, 0, to.bytes(), value);
   }
 
-  /** Fills {@code bytes} bytes from {@code offset} on. */
+  /**
+   * Queues work that sets {@code bytes} bytes of a buffer, from {@code offset} on, to {@code
+   * value}.
+   */
   void fill(DeviceBuffer to, long offset, long bytes, byte value) {
     long address = to.address(device, offset, bytes);
     if (bytes == 0) {
@@ -294,7 +297,7 @@ public final class CudaStream extends Owned {
         stream -> JCudaDriver.cuMemsetD8Async(new DevicePointer(address), value, bytes, stream));
   }
 
-  /** An event that is done when all work queued so far is; the caller closes it. */
+  /** An event that is done when all work queued so far is done; the caller closes it. */
   public CudaEvent record() {
     requireOpen();
     device.enter();
@@ -324,12 +327,12 @@ public final class CudaStream extends Owned {
     device.check(JCudaDriver.cuStreamSynchronize(handle), "cuStreamSynchronize", "");
   }
 
-  /** Queues launches, given a stream and the area for their arguments. */
+  /** Queues launches on a stream; {@code area} takes the arguments of one launch at a time. */
   interface Launcher {
     void launch(StreamHandle stream, LaunchArea area);
   }
 
-  /** Makes launches, with nothing between them. */
+  /** Lets {@code launcher} queue launches, with no other launch between them. */
   void launch(Launcher launcher) {
     synchronized (lock) {
       requireOpen();
@@ -337,18 +340,21 @@ public final class CudaStream extends Owned {
     }
   }
 
-  /** Makes one call of a library that takes this stream as a number. */
+  /**
+   * Makes one call of a library that takes the address of this stream's handle; returns the call's
+   * result.
+   */
   int callByAddress(LongToIntFunction call) {
     return call(stream -> call.applyAsInt(made.stream().address()));
   }
 
-  /** Makes one driver call that takes this stream, and checks it. */
+  /** Makes one driver call that takes this stream; throws if the call fails. */
   private void queue(String name, String detail, ToIntFunction<CUstream> call) {
     device.enter();
     device.check(call(call), name, detail);
   }
 
-  /** Makes one driver call that takes this stream. */
+  /** Makes one driver call that takes this stream; returns the driver's code. */
   int call(ToIntFunction<CUstream> call) {
     int code = callIfOpen(call);
     if (code == CLOSED) {
@@ -357,7 +363,7 @@ public final class CudaStream extends Owned {
     return code;
   }
 
-  /** Result of the call; {@link #CLOSED} if this stream is closed. */
+  /** Makes the call and returns its result; {@link #CLOSED} if this stream is closed. */
   int callIfOpen(ToIntFunction<CUstream> call) {
     synchronized (lock) {
       return destroyed ? CLOSED : call.applyAsInt(handle);

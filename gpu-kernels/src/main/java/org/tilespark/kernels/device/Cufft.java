@@ -23,13 +23,13 @@ import org.tilespark.layout.ElementType;
  * several streams at once.
  */
 final class Cufft implements AutoCloseable {
-  /** The call that refuses what cuFFT cannot do. */
+  /** The call of cuFFT that refuses transforms which cuFFT cannot do. */
   static final String MAKE_PLAN = "cufftMakePlanMany64";
 
   private static final int MOST_PLANS = 64;
 
   private final CudaDevice device;
-  // Guarded by this; a plan itself by its own monitor.
+  // Guarded by this; each plan itself is guarded by its own monitor.
   private final Map<FourierPass, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
 
   /** A plan of cuFFT. */
@@ -51,14 +51,14 @@ final class Cufft implements AutoCloseable {
   /**
    * Finds the library.
    *
-   * @param libraryPath directories where to look when the system's loader does not know it
+   * @param libraryPath directories where to look when the system's loader does not know the library
    */
   static Availability<Cufft> open(CudaDevice device, List<Path> libraryPath) {
     device.enter();
     return LibCufft.load(libraryPath).map(file -> new Cufft(device));
   }
 
-  /** Its version, such as 12.0.0. */
+  /** The version of cuFFT, such as 12.0.0. */
   String version() {
     IntByReference version = new IntByReference();
     check(LibCufft.cufftGetVersion(version), "cufftGetVersion", "");
@@ -72,7 +72,7 @@ final class Cufft implements AutoCloseable {
   }
 
   /**
-   * Queues a pass; returns before it is done.
+   * Queues a pass; returns before the pass is done.
    *
    * @param in device address of the array that is read
    * @param out device address of the array that is written; {@code in} if both sides are complex.
@@ -146,7 +146,9 @@ final class Cufft implements AutoCloseable {
     };
   }
 
-  /** The plan of a pass that begins at 0; forward and inverse ones are two entries. */
+  /**
+   * The plan for a pass whose offsets are 0; a forward pass and an inverse one have separate plans.
+   */
   private Plan plan(FourierPass key) {
     synchronized (this) {
       Plan known = plans.get(key);
@@ -154,8 +156,8 @@ final class Cufft implements AutoCloseable {
         return known;
       }
     }
-    // Made outside the lock, since it may take long; if another thread made the same plan
-    // meanwhile, this one is destroyed.
+    // The plan is made outside the lock, since that may take long; if another thread made the same
+    // plan meanwhile, this one is destroyed.
     Plan made = make(key);
     List<Plan> unused = new ArrayList<>();
     Plan kept;
@@ -221,9 +223,7 @@ final class Cufft implements AutoCloseable {
     return numbers.stream().mapToLong(Long::longValue).toArray();
   }
 
-  /**
-   * Destroys plans that are no longer in the cache; their tables may still be read by the device.
-   */
+  /** Destroys plans that are no longer in the cache; the device may still read their tables. */
   private void destroy(List<Plan> unused) {
     if (unused.isEmpty()) {
       return;

@@ -23,7 +23,10 @@ import org.tilespark.kernels.launch.Availability;
  * Safe for several threads.
  */
 final class Cusolver implements AutoCloseable {
-  /** Most handles kept for reuse: only few tasks factorise large matrices at one moment. */
+  /**
+   * The largest number of idle handles that are kept: only few tasks factorise large matrices at
+   * one moment.
+   */
   private static final int MOST_IDLE_HANDLES = 4;
 
   private final CudaDevice device;
@@ -36,14 +39,14 @@ final class Cusolver implements AutoCloseable {
   /**
    * Finds the library.
    *
-   * @param libraryPath directories where to look when the system's loader does not know it
+   * @param libraryPath directories where to look when the system's loader does not know the library
    */
   static Availability<Cusolver> open(CudaDevice device, List<Path> libraryPath) {
     device.enter();
     return LibCusolver.load(libraryPath).map(file -> new Cusolver(device));
   }
 
-  /** Its version, such as 11.7.5. */
+  /** The version of cuSOLVER, such as 11.7.5. */
   String version() {
     IntByReference version = new IntByReference();
     check(LibCusolver.cusolverGetVersion(version), "cusolverGetVersion", "");
@@ -52,9 +55,10 @@ final class Cusolver implements AutoCloseable {
   }
 
   /**
-   * Bytes of a routine's work areas.
+   * Sizes of a routine's two work areas.
    *
-   * @param host memory outside the heap
+   * @param device bytes of device memory
+   * @param host bytes of host memory outside the heap
    */
   record Areas(long device, long host) {
     static final Areas NONE = new Areas(0, 0);
@@ -65,7 +69,7 @@ final class Cusolver implements AutoCloseable {
       }
     }
 
-    /** Areas for one routine after the other. */
+    /** Work areas that are large enough for both routines, one after the other. */
     Areas max(Areas other) {
       return new Areas(Math.max(device, other.device), Math.max(host, other.host));
     }
@@ -100,8 +104,8 @@ final class Cusolver implements AutoCloseable {
   }
 
   /**
-   * Routines by one thread. First it is asked for the bytes of work areas, then {@link #begin}
-   * gives it what it works with.
+   * Queues routines for one thread. The caller first asks for their work areas, then gives the
+   * memory for them to {@link #begin}.
    */
   final class Session implements AutoCloseable {
     private final Handle handle;
@@ -118,8 +122,8 @@ final class Cusolver implements AutoCloseable {
     /**
      * Sets the stream and the work areas of the routines that follow.
      *
-     * @param newArea borrowed until the work is done; of {@code areas.device()} bytes, and after
-     *     them a place for {@code info}
+     * @param newArea {@link #deviceBytes} bytes: the work area, then the place of {@code info};
+     *     borrowed until the work is done
      */
     void begin(CudaStream newStream, DeviceBuffer newArea, Areas areas) {
       device.enter();
@@ -137,28 +141,28 @@ final class Cusolver implements AutoCloseable {
     private static Memory allocate(long bytes) {
       try {
         return new Memory(bytes);
-      } catch (OutOfMemoryError e) { // thrown by JNA where malloc gives none
+      } catch (OutOfMemoryError e) { // thrown by JNA if malloc fails
         throw new ResourceException(
             "No memory for %d bytes outside the heap, which cuSOLVER works in".formatted(bytes), e);
       }
     }
 
-    /** The first byte of the int that routines write their {@code info} to. */
+    /** The offset in the device's area of the int that routines write their {@code info} to. */
     private static long infoPlace(Areas areas) {
       return Math.addExact(areas.device(), 255) / 256 * 256;
     }
 
-    /** Bytes of the device's part of {@link #begin}. */
+    /** Bytes of the buffer on the device that {@link #begin} takes. */
     static long deviceBytes(Areas areas) {
       return infoPlace(areas) + 256;
     }
 
-    /** The place of a routine's {@code info} in the area, of 4 bytes. */
+    /** The offset in the device's area of the int of a routine's {@code info}. */
     long infoPlace() {
       return infoPlace(given);
     }
 
-    /** The work areas of a routine. */
+    /** The sizes of a routine's work areas. */
     Areas areas(CusolverRoutine routine) {
       LongByReference onDevice = new LongByReference();
       LongByReference onHost = new LongByReference();
@@ -172,7 +176,7 @@ final class Cusolver implements AutoCloseable {
     /**
      * Queues a routine.
      *
-     * @param operands in the order of the routine, of its sizes or larger
+     * @param operands the routine's operands in its order, each of the routine's size or larger
      */
     void queue(CusolverRoutine routine, DeviceBuffer... operands) {
       List<Long> at = new ArrayList<>();
@@ -199,7 +203,7 @@ final class Cusolver implements AutoCloseable {
       }
     }
 
-    /** Keeps the handle for others, unless a routine failed. */
+    /** Keeps the handle for other sessions, unless a call failed. */
     @Override
     public void close() {
       if (hostArea != null) {

@@ -22,12 +22,12 @@ public final class DeviceBuffer extends Owned {
     device.register(this);
   }
 
-  /** Length in bytes. */
+  /** Length of the buffer in bytes. */
   public long bytes() {
     return bytes;
   }
 
-  /** The device address of a range, checked. */
+  /** The device address of a range; checks the device, and that the range is inside the buffer. */
   long address(CudaDevice expected, long offset, long length) {
     requireDevice(expected);
     Objects.checkFromIndexSize(offset, length, bytes);

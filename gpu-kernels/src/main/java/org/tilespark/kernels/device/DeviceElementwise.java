@@ -26,7 +26,7 @@ import org.tilespark.layout.Shape;
  * threads.
  */
 public final class DeviceElementwise implements AutoCloseable {
-  /** Most programs that stay loaded: each takes some ten KiB on the device. */
+  /** The largest number of programs that stay loaded: each takes some ten KiB on the device. */
   private static final int MOST_LOADED = 512;
 
   private final CudaDevice device;
@@ -39,12 +39,13 @@ public final class DeviceElementwise implements AutoCloseable {
   /**
    * The place in device memory where an array or a vector begins.
    *
-   * @param buffer borrowed
-   * @param offset bytes; a multiple of the width of an element, of 16 for full speed
+   * @param buffer the buffer, which is borrowed
+   * @param offset bytes from the buffer's start; a multiple of the width of an element, and of 16
+   *     for full speed
    */
   public record At(DeviceBuffer buffer, long offset) {}
 
-  /** Programs on a device, which must stay open longer. */
+  /** Runs programs on a device, which must stay open longer than this object. */
   public DeviceElementwise(CudaDevice device) {
     this.device = device;
     this.library = device.kernels().index().functions(PtxLibrary.SOURCE).map(PtxLibrary::parse);
@@ -58,18 +59,18 @@ public final class DeviceElementwise implements AutoCloseable {
   }
 
   /**
-   * Queues a program on one block; returns before it is done.
+   * Queues a program on one block; returns before the work is done.
    *
    * @param program program that {@link #check} finds possible
    * @param shape shape of the outputs, and of inputs but for the axes along which these are
    *     broadcast
    * @param origin index of the block's first element in the whole array, from which {@code Place}
    *     counts
-   * @param vectors one for each of the program's, doubles, as long as the block along its axis;
-   *     borrowed until it is done, as are the inputs and outputs
-   * @param inputs one for each of the program's
-   * @param outputs one for each of the program's; may be in the place of an input that has the same
-   *     width and is not broadcast, or must not overlap any other array
+   * @param vectors one for each vector of the program: doubles, as many as the block has elements
+   *     along the vector's axis; borrowed until the work is done, as are the inputs and outputs
+   * @param inputs one for each input of the program
+   * @param outputs one for each output of the program; an output may be in the place of an input
+   *     that has the same width and is not broadcast; otherwise it must not overlap any other array
    * @throws IllegalArgumentException if an array is missing or superfluous, or an offset is no
    *     multiple of the width of an element
    * @throws IndexOutOfBoundsException if an array does not fit its buffer
@@ -98,7 +99,7 @@ public final class DeviceElementwise implements AutoCloseable {
     }
     device.enter();
     PtxKernel kernel = PtxKernel.of(program, shape, arrays);
-    synchronized (this) { // so that no other thread unloads it before the launch
+    synchronized (this) { // no other thread unloads it before the launch
       FunctionHandle function = load(kernel).function();
       device
           .kernels()
@@ -178,7 +179,7 @@ public final class DeviceElementwise implements AutoCloseable {
     device.check(JCudaDriver.cuModuleUnload(loaded.module()), "cuModuleUnload", "");
   }
 
-  /** Unloads all; nothing may be queued any more. */
+  /** Unloads all programs; nothing may be queued any more. */
   @Override
   public synchronized void close() {
     device.enter();

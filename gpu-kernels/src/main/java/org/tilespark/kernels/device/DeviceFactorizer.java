@@ -42,25 +42,31 @@ public final class DeviceFactorizer implements Factorizer {
    */
   public static final int LEAST_SIDE = 512;
 
-  /** Heap arrays go through two pinned buffers of this size, one filling while one is copied. */
+  /**
+   * Bytes of each of the two pinned buffers through which heap arrays are copied: one is filled
+   * while the other is copied.
+   */
   private static final long STAGING_BYTES = 8L << 20;
 
-  /** Unused staging buffers kept between calls. */
+  /** Bytes of unused staging buffers that are kept between calls. */
   private static final long KEPT_STAGING_BYTES = 4 * STAGING_BYTES;
 
-  /** The device rounds each buffer up to whole 256 bytes; a call has fewer than ten. */
+  /**
+   * Bytes by which a call's buffers may be larger than asked for: the device rounds each up to
+   * whole 256 bytes, and a call has fewer than ten.
+   */
   private static final long ROUNDING_BYTES = 10 * 256;
 
   private final Engine engine;
   private final Room room;
 
-  /** Lets a call use device memory. */
+  /** Lends a call the use of device memory. */
   @FunctionalInterface
   public interface Room {
     /**
      * Runs work on this thread while the work may hold {@code bytes} of the device's memory.
      *
-     * @throws ResourceException if this memory is not free; the work has not begun
+     * @throws ResourceException if this memory is not free; then the work has not begun
      */
     void use(long bytes, Runnable work);
   }
@@ -82,8 +88,9 @@ public final class DeviceFactorizer implements Factorizer {
    * A factorizer on a device, which the caller closes, or why there is none: cuSOLVER or cuBLAS is
    * missing. Device memory is used as calls need it.
    *
-   * @param device borrowed, as is {@code transposer}; must stay open longer
-   * @param libraryPath directories where to look when the system's loader does not know them
+   * @param device borrowed, as is {@code transposer}; must stay open longer than the factorizer
+   * @param libraryPath directories where to look when the system's loader does not know the
+   *     libraries
    */
   public static Availability<DeviceFactorizer> find(
       CudaDevice device, DeviceTransposer transposer, List<Path> libraryPath) {
@@ -105,8 +112,8 @@ public final class DeviceFactorizer implements Factorizer {
   }
 
   /**
-   * The file of cuSOLVER on this machine, or why there is none, or no cuBLAS; and what helps. Opens
-   * no device, but a driver must be there, as {@link DeviceProbe} finds it.
+   * The file of cuSOLVER on this machine; or why cuSOLVER or cuBLAS is missing, and what helps.
+   * Opens no device, but a driver must be there, as {@link DeviceProbe} finds it.
    *
    * @param libraryPath as for {@link #find}
    */
@@ -115,7 +122,9 @@ public final class DeviceFactorizer implements Factorizer {
     return cublas.isPresent() ? LibCusolver.load(libraryPath) : cublas;
   }
 
-  /** This one, whose calls use memory as {@code newRoom} lets them; closed with this. */
+  /**
+   * This factorizer, whose calls use memory as {@code newRoom} lets them; closed with this object.
+   */
   public DeviceFactorizer within(Room newRoom) {
     return new DeviceFactorizer(engine, newRoom);
   }
@@ -131,8 +140,8 @@ public final class DeviceFactorizer implements Factorizer {
    * Runs the steps of one call.
    *
    * @param routines the routines that the steps call
-   * @param doubles numbers of 8 bytes in the buffers that the steps take
-   * @param longest length of the longest vector
+   * @param doubles how many numbers of 8 bytes the buffers hold that the steps take
+   * @param longest length of the longest vector that the steps multiply by
    */
   private void run(
       List<CusolverRoutine> routines, long doubles, int longest, Consumer<FactorRun> steps) {
@@ -170,7 +179,7 @@ public final class DeviceFactorizer implements Factorizer {
 
   @Override
   public void qrR(int rows, int cols, HostMemory a, HostMemory r) {
-    qr(rows, cols, a, Optional.empty(), r); // which makes Q, since R is looked at with it
+    qr(rows, cols, a, Optional.empty(), r); // Q too, to check R
   }
 
   @Override
@@ -204,7 +213,7 @@ public final class DeviceFactorizer implements Factorizer {
           double[] expected = run.times(matrix, rows, cols, x);
           run.call(geqrf, matrix, tau);
           run.transpose(cols, rows, matrix, rowMajor);
-          run.download(rowMajor, r); // its first rows
+          run.download(rowMajor, r); // the first rows are R
           FactorSizes.clear(true, small, cols, r);
           run.call(orgqr, matrix, tau);
           double[] found =
@@ -372,7 +381,7 @@ public final class DeviceFactorizer implements Factorizer {
                 "cuSOLVER's %s found %d eigenvalues of %d"
                     .formatted(routine.name(), count.getValue(), k));
           }
-          run.download(found, values); // the first k
+          run.download(found, values); // the first k values
           // V^T (A x) = diag(values) (V^T x).
           double[] ofProduct = run.transposeTimes(matrix, n, k, product);
           double[] scaled = run.transposeTimes(matrix, n, k, x);
@@ -427,11 +436,11 @@ public final class DeviceFactorizer implements Factorizer {
         n,
         run -> {
           DeviceBuffer matrix = run.doubles((long) n * n);
-          DeviceBuffer places = run.doubles(n); // longs
+          DeviceBuffer places = run.doubles(n); // n pivots, as longs
           run.upload(a, matrix);
           run.call(
               getrf, matrix,
-              places); // its info is above 0 for a singular matrix, which has factors
+              places); // info is above 0 for a singular matrix, which has factors
           FactorChecks.requireFinite("LU factors", run.diagonal(n, matrix));
           long[] found = new long[n];
           run.download(places, HostMemory.ofArray(found));

@@ -27,7 +27,7 @@ public final class DeviceFourier implements AutoCloseable {
    * The passes that compute a problem, and the work area that they need.
    *
    * @param passes passes in their order; none if all transformed axes have extent 1
-   * @param workBytes bytes of the largest work area
+   * @param workBytes bytes of the largest work area that a pass needs
    */
   public record Transform(List<FourierPass> passes, long workBytes) {
     /** Copies the list. */
@@ -44,8 +44,8 @@ public final class DeviceFourier implements AutoCloseable {
   /**
    * Transforms on a device, which the caller closes, or why there are none: cuFFT is missing.
    *
-   * @param device borrowed; must stay open longer
-   * @param libraryPath directories where to look when the system's loader does not know it
+   * @param device borrowed; must stay open longer than the transforms
+   * @param libraryPath directories where to look when the system's loader does not know the library
    */
   public static Availability<DeviceFourier> find(CudaDevice device, List<Path> libraryPath) {
     return Cufft.open(device, libraryPath).map(cufft -> new DeviceFourier(device, cufft));
@@ -68,11 +68,11 @@ public final class DeviceFourier implements AutoCloseable {
 
   /**
    * The passes for a problem: the first way of {@link FourierPlanner} that cuFFT accepts and whose
-   * work area is within the limit. If no way is within it, the way with the smallest work area.
-   * Makes cuFFT's plans, which takes time at the first problem of a shape.
+   * work area is within the limit. If no way is within the limit, the passes of the way with the
+   * smallest work area. Makes cuFFT's plans, which takes time at the first problem of a shape.
    *
    * @param problem the transform; a halved axis has an extent of 2 or more
-   * @param workLimit bytes
+   * @param workLimit the limit in bytes
    */
   public Transform plan(FourierProblem problem, long workLimit) {
     return transforms.get(new Asked(problem, workLimit), this::decide);
@@ -112,12 +112,12 @@ public final class DeviceFourier implements AutoCloseable {
   }
 
   /**
-   * Queues a transform; returns before it is done.
+   * Queues a transform; returns before the transform is done.
    *
    * @param transform a result of {@link #plan}
-   * @param in borrowed until it is done; overwritten where the result is real
-   * @param out borrowed until it is done; {@code in} where both sides are complex
-   * @param work borrowed until it is done; at least {@link Transform#workBytes()}
+   * @param in the input, borrowed until the transform is done; overwritten if the result is real
+   * @param out the output, borrowed likewise; {@code in} if both sides are complex
+   * @param work the work area of at least {@link Transform#workBytes()}, borrowed likewise
    */
   public void transform(
       Transform transform,

@@ -23,16 +23,16 @@ import org.tilespark.layout.ElementType;
  * for several threads.
  */
 public final class DeviceMultiplier implements Multiplier {
-  /** Plans whose steps are kept ready; tasks use few at a time. */
+  /** The number of plans whose steps are kept ready; tasks use few plans at a time. */
   private static final int BOUND_PLANS = 128;
 
   /**
-   * Heap arrays are copied through two pinned buffers of this size; one is filled while the other
-   * is copied.
+   * Bytes of each of the two pinned buffers through which heap arrays are copied: one is filled
+   * while the other is copied.
    */
   private static final long STAGING_BYTES = 8L << 20;
 
-  /** Unused staging buffers kept between calls. */
+  /** Bytes of unused staging buffers that are kept between calls. */
   private static final long KEPT_STAGING_BYTES = 8 * STAGING_BYTES;
 
   private static final int WORKSPACE_ALIGNMENT = 256;
@@ -47,10 +47,11 @@ public final class DeviceMultiplier implements Multiplier {
    * How the ways to multiply a class of problems are measured against each other.
    *
    * @param budget time for one class of products; zero to compare nothing
-   * @param cacheDirectory directory of the choices; empty to keep them in the process only
+   * @param cacheDirectory directory in which the choices are kept; empty to keep them in the
+   *     process only
    */
   public record Tuning(Duration budget, Optional<Path> cacheDirectory) {
-    /** No comparison of ways. */
+    /** Tuning that compares no ways. */
     public static final Tuning OFF = new Tuning(Duration.ZERO, Optional.empty());
   }
 
@@ -58,9 +59,9 @@ public final class DeviceMultiplier implements Multiplier {
    * Places of a product's matrices on the device.
    *
    * @param aOffset first byte of A in its buffer, a multiple of the element's width
-   * @param bOffset first byte of B, likewise
-   * @param c the gaps between C's rows stay as they are
-   * @param cOffset first byte of C, likewise
+   * @param bOffset first byte of B in its buffer, likewise
+   * @param c the buffer of C; the gaps between C's rows stay as they are
+   * @param cOffset first byte of C in its buffer, likewise
    */
   public record Operands(
       DeviceBuffer a, long aOffset, DeviceBuffer b, long bOffset, DeviceBuffer c, long cOffset) {}
@@ -96,12 +97,12 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * A multiplier on {@code device}, which is borrowed and must stay open longer. cuBLAS is loaded
-   * when it may first be needed.
+   * A multiplier on {@code device}, which is borrowed and must stay open longer than this object.
+   * cuBLAS is loaded when it may first be needed.
    *
-   * @param engine whose kernels multiply; for {@link MultiplyEngine#OWN} cuBLAS is not even loaded
-   * @param libraryPath directories that may hold cuBLAS, for where the system's loader does not
-   *     find it
+   * @param engine the engine whose kernels multiply; with {@link MultiplyEngine#OWN} cuBLAS is not
+   *     even loaded
+   * @param libraryPath directories where to look when the system's loader does not know cuBLAS
    * @param tuning how {@link #choose} compares
    */
   public DeviceMultiplier(
@@ -117,19 +118,19 @@ public final class DeviceMultiplier implements Multiplier {
     return plans.cublas().map(Cublas::version);
   }
 
-  /** The planner by rule, without the plans that are kept. */
+  /** The planner, which decides by rule and keeps no plans. */
   public MultiplyPlanner planner() {
     return plans.planner();
   }
 
-  /** How a problem would run by rule, or why it will not. */
+  /** How a problem would run by rule, or why it cannot run. */
   public Availability<MultiplyPlan> plan(MultiplyProblem problem) {
     return plan(problem, problem.k(), Optional.empty());
   }
 
   /**
-   * How a problem would run, or why it will not. Up to a thousand plans are kept. The factors alpha
-   * and beta are part of a plan, so each pair of factors has its own plans.
+   * How a problem would run, or why it cannot run. Up to a thousand plans are kept. The factors
+   * alpha and beta are part of a plan, so each pair of factors has its own plans.
    *
    * @param terms number of products that each element of C sums up in the end, {@code problem.k()}
    *     or more
@@ -148,9 +149,9 @@ public final class DeviceMultiplier implements Multiplier {
    *
    * @param problem a problem of the class
    * @param terms as in {@link #plan}
-   * @param a memory as the problem needs it, of any content; borrowed
-   * @param b likewise
-   * @param c likewise; what it holds is lost
+   * @param a buffer as long as the problem's A, of any content; borrowed
+   * @param b buffer as long as the problem's B, likewise
+   * @param c buffer as long as the problem's C, likewise; its content is lost
    * @param workspace buffer of at least {@link
    *     MultiplyPlanner#mostWorkspaceBytes(MultiplyProblem)}; borrowed
    * @param stream stream of the trials; they are done when this returns
@@ -180,15 +181,15 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * Queues the addition of a tile of partial sums to one of totals; the partial sums are zero then.
-   * Returns before it is done.
+   * Queues the addition of a tile of partial sums to one of totals; afterwards the partial sums are
+   * zero. Returns before the work is done.
    *
    * @param type element type
-   * @param partials borrowed until the work is done, as is {@code totals}
-   * @param bytes bytes of either, from its beginning; a multiple of the element's width, at least
-   *     one
+   * @param partials the partial sums, borrowed until the work is done, as is {@code totals}
+   * @param bytes bytes of either tile, from its buffer's beginning; a multiple of the element's
+   *     width, at least one
    * @throws IndexOutOfBoundsException if a buffer is shorter
-   * @throws UnsupportedOperationException if this jar has no kernel for it on the device
+   * @throws UnsupportedOperationException if this jar has no kernel for the addition on the device
    */
   public void enqueueAddition(
       ElementType type, DeviceBuffer partials, DeviceBuffer totals, long bytes, CudaStream stream) {
@@ -206,12 +207,13 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * Queues the multiply of matrices on the device, by rule; returns before it is done. Until then
-   * it also takes device memory, at most {@link MultiplyPlan#workspaceBytes()}.
+   * Queues the multiply of matrices on the device, by rule; returns before the multiply is done.
+   * Until then the multiply also takes device memory, at most {@link
+   * MultiplyPlan#workspaceBytes()}.
    *
    * @param problem the product
    * @param operands borrowed until the work is done; C must overlap neither A nor B
-   * @param stream stream to queue it on
+   * @param stream stream on which the multiply is queued
    * @throws IllegalArgumentException if an offset is no multiple of the width, or C overlaps an
    *     operand
    * @throws IndexOutOfBoundsException if a matrix does not fit its buffer
@@ -223,8 +225,8 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   /**
-   * Queues a plan of {@link #plan} or {@link #planner}; otherwise as {@link
-   * #enqueue(MultiplyProblem, Operands, CudaStream)}.
+   * Queues a plan of {@link #plan} or {@link #planner}; otherwise does what {@link
+   * #enqueue(MultiplyProblem, Operands, CudaStream)} does.
    */
   public void enqueue(MultiplyPlan plan, Operands operands, CudaStream stream) {
     MultiplyProblem problem = plan.problem();
@@ -233,14 +235,15 @@ public final class DeviceMultiplier implements Multiplier {
             plan,
             operands.a().address(device, operands.aOffset(), problem.bytesA()),
             operands.b().address(device, operands.bOffset(), problem.bytesB()));
-    // Freed in the order of the stream, so after the work.
+    // The workspace is freed in the order of the stream, so after the work.
     try (DeviceBuffer workspace = device.allocate(bytes, stream)) {
       enqueue(plan, operands, workspace, stream);
     }
   }
 
   /**
-   * Queues a multiply with a workspace of the caller, which may be reused by plan after plan.
+   * Queues a multiply with a workspace of the caller, who may use the workspace for one plan after
+   * the other.
    *
    * @param workspace buffer of at least {@link MultiplyPlan#workspaceBytes()}; borrowed until the
    *     work is done, which must be on this stream
@@ -314,7 +317,7 @@ public final class DeviceMultiplier implements Multiplier {
    * the call.
    *
    * @throws UnsupportedOperationException if nothing here can multiply it, with the reason
-   * @throws DeviceOutOfMemoryException if there is no memory for it
+   * @throws DeviceOutOfMemoryException if there is no device memory for the copies
    */
   @Override
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {

@@ -31,14 +31,14 @@ final class DeviceMultiplyPlans implements AutoCloseable {
   private final List<Path> libraryPath;
   private final DeviceMultiplier.Tuning tuning;
   private final PlanCache<Key, Availability<MultiplyPlan>> plans = new PlanCache<>(PLANS);
-  private Opened opened; // null until needed; guarded by this
+  private Opened opened; // null until it is needed; guarded by this
 
   /** Key of a plan; if the way is empty, the planner's rule decides. */
   private record Key(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {}
 
   /**
-   * The library, its planner, and the tuner, whose choices are valid for this version of the
-   * library.
+   * cuBLAS if it can be used, the planner that knows that, and the tuner, whose choices are valid
+   * for this version of cuBLAS.
    */
   private record Opened(
       Availability<Cublas> cublas, MultiplyPlanner planner, MultiplyTuner tuner) {}
@@ -74,7 +74,7 @@ final class DeviceMultiplyPlans implements AutoCloseable {
       return opened(found, cublas.version());
     } catch (DeviceOutOfMemoryException e) {
       cublas.close();
-      throw e; // another time there may be some
+      throw e; // another time there may be enough memory
     } catch (CudaFailure e) {
       cublas.close();
       if (e.isSticky() || engine == MultiplyEngine.CUBLAS) {

@@ -13,12 +13,15 @@ public final class DeviceOutOfMemoryException extends ResourceException {
     this.freeBytes = freeBytes;
   }
 
-  /** Bytes asked for. */
+  /** Bytes that the allocation asked for. */
   public long requestedBytes() {
     return requestedBytes;
   }
 
-  /** Bytes the driver reported free on the device; -1 where it reports none (pinned memory). */
+  /**
+   * Free bytes of the device as the driver reported them; -1 if it reports none (for pinned
+   * memory).
+   */
   public long freeBytes() {
     return freeBytes;
   }

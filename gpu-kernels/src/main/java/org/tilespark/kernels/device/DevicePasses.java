@@ -15,7 +15,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
 public final class DevicePasses {
   private final CudaDevice device;
 
-  /** Passes on a device, which is borrowed. */
+  /** Runs passes on a device, which is borrowed. */
   public DevicePasses(CudaDevice device) {
     this.device = device;
   }
@@ -23,8 +23,9 @@ public final class DevicePasses {
   /**
    * Queues moves of pieces between planes and an array.
    *
-   * @param planes borrowed until it is done; piece offsets count from its beginning
-   * @param array borrowed until it is done
+   * @param planes buffer of the planes, borrowed until the moves are done; piece offsets count from
+   *     its beginning
+   * @param array buffer that begins with the array, borrowed likewise
    */
   public void move(
       Transfer transfer,

@@ -15,17 +15,17 @@ import org.tilespark.kernels.launch.KernelIndex;
  * The CUDA device that this process can use, or the reason why there is none. A plain value: no
  * context is created and no device is held.
  *
- * @param count devices the driver shows
- * @param description the first device and the driver, such as {@code NVIDIA H200, sm_90, driver 580
- *     (CUDA 13.0)}
+ * @param count number of devices that the driver shows
+ * @param description the first device and the driver's version, such as {@code NVIDIA H200, sm_90,
+ *     driver 580 (CUDA 13.0)}
  */
 public record DeviceProbe(int count, String description) {
   /** The CUDA version of driver R580, the oldest that loads what nvcc 13 makes. */
   private static final int OLDEST_DRIVER = 13000;
 
   /**
-   * Looks, once per process; later calls return the same answer. Never throws, and is cheap where
-   * there is no driver.
+   * Looks for a device, once per process; later calls return the same answer. Never throws, and is
+   * cheap where there is no driver.
    *
    * @return the device that {@link CudaDevice#open} can open, or why there is none, and what helps
    */
@@ -33,13 +33,13 @@ public record DeviceProbe(int count, String description) {
     return Once.RESULT;
   }
 
-  /** Devices the driver shows; 0 if none can be used. */
+  /** The number of devices that the driver shows; 0 if none can be used. */
   public static int deviceCount() {
     return run().thing().map(DeviceProbe::count).orElse(0);
   }
 
   /**
-   * All memory of a device, in bytes; opens none.
+   * All memory of a device, in bytes; opens no device.
    *
    * @param ordinal number of a device that the driver shows
    * @throws CudaFailure if there is none of that number
@@ -57,7 +57,7 @@ public record DeviceProbe(int count, String description) {
     static final Availability<DeviceProbe> RESULT = look(KernelIndex::ofThisJar);
   }
 
-  /** Source of the index of kernels; a test gives another. */
+  /** Source of the index of kernels; a test gives another index. */
   interface IndexSource {
     KernelIndex read();
   }

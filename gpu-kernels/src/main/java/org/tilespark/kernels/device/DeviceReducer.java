@@ -24,7 +24,7 @@ public final class DeviceReducer {
   /** A reduction, and whether its array begins at a multiple of the widest load's bytes. */
   private record Asked(ReductionProblem problem, boolean isAligned) {}
 
-  /** Reductions on a device, which is borrowed. */
+  /** Runs reductions on a device, which is borrowed. */
   public DeviceReducer(CudaDevice device) {
     this.device = device;
   }
@@ -36,7 +36,7 @@ public final class DeviceReducer {
   }
 
   /**
-   * The device memory that a reduction needs besides the array and the results.
+   * Bytes of device memory that a reduction needs besides the array and the results.
    *
    * @throws IllegalArgumentException if there are no elements, or if, after fusing neighbouring
    *     axes, more than two axes are reduced or more than two are kept
@@ -46,12 +46,13 @@ public final class DeviceReducer {
   }
 
   /**
-   * Queues a reduction; returns before it is done.
+   * Queues a reduction; returns before the reduction is done.
    *
-   * @param in the array; it and the others are borrowed until it is done
+   * @param in the array, borrowed until the reduction is done, as are {@code out} and {@code
+   *     workspace}
    * @param out the results, which do not overlap the array
-   * @param workspace {@link #workspaceBytes} bytes, which overlap neither; begins at a multiple of
-   *     16
+   * @param workspace {@link #workspaceBytes} bytes, which overlap neither the array nor the
+   *     results; begins at a multiple of 16
    * @throws IllegalArgumentException as {@link #workspaceBytes}, or if an offset is no multiple of
    *     the width of an element
    * @throws IndexOutOfBoundsException if an array does not fit its buffer

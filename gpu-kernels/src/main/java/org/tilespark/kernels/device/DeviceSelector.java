@@ -14,24 +14,26 @@ import org.tilespark.layout.ElementType;
 public final class DeviceSelector {
   private final CudaDevice device;
 
-  /** Selections on a device, which is borrowed. */
+  /** Runs selections on a device, which is borrowed. */
   public DeviceSelector(CudaDevice device) {
     this.device = device;
   }
 
-  /** True if this jar can select columns of a type here. */
+  /** True if this jar can select columns of tiles of a type on this device. */
   public boolean supports(ElementType type) {
     return SelectionPlan.kernel(type, device.ownKernels()).isPresent();
   }
 
   /**
-   * Queues a selection; returns before it is done.
+   * Queues a selection; returns before the selection is done.
    *
-   * @param tile (rows, columns), row-major; it and the others are borrowed until it is done
-   * @param bounds as {@link SelectionPlan#putBounds} writes them; at a multiple of 8
-   * @param found {@link SelectionPlan#foundBytes} bytes, which overlap neither; at a multiple of 8
-   * @throws IndexOutOfBoundsException if something does not fit its buffer
-   * @throws UnsupportedOperationException if this jar has no kernel for it on the device
+   * @param tile the tile (rows, columns), row-major; borrowed until the selection is done, as are
+   *     {@code bounds} and {@code found}
+   * @param bounds bounds as {@link SelectionPlan#putBounds} writes them; at a multiple of 8
+   * @param found {@link SelectionPlan#foundBytes} bytes for the result, which overlap neither of
+   *     the others; at a multiple of 8
+   * @throws IndexOutOfBoundsException if the tile, the bounds or the result does not fit its buffer
+   * @throws UnsupportedOperationException if this jar has no kernel for the selection on the device
    */
   public void select(
       ColumnSelection selection,

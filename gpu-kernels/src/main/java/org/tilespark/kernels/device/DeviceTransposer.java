@@ -21,14 +21,14 @@ public final class DeviceTransposer implements Transposer {
   private static final int PLANS = 1024;
 
   /**
-   * Heap arrays are copied through two pinned buffers of this size; one is filled while the other
-   * is copied.
+   * Bytes of each of the two pinned buffers through which heap arrays are copied: one is filled
+   * while the other is copied.
    */
   private static final long STAGING_BYTES = 8L << 20;
 
   private record Key(TransposeProblem problem, int alignmentBytes) {}
 
-  /** Unused staging buffers kept between calls. */
+  /** Bytes of unused staging buffers that are kept between calls. */
   private static final long KEPT_STAGING_BYTES = 8 * STAGING_BYTES;
 
   private final CudaDevice device;
@@ -36,15 +36,18 @@ public final class DeviceTransposer implements Transposer {
   private final PinnedPool staging;
   private final PlanCache<Key, Availability<TransposePlan>> plans = new PlanCache<>(PLANS);
 
-  /** A transposer on {@code device}, which is borrowed and must stay open longer; tunes nothing. */
+  /**
+   * A transposer on {@code device}, which is borrowed and must stay open longer than this object;
+   * tunes nothing.
+   */
   public DeviceTransposer(CudaDevice device) {
     this(device, Autotuner.off(device.ownKernels()));
   }
 
   /**
-   * A transposer on {@code device}, which is borrowed and must stay open longer.
+   * A transposer on {@code device}, which is borrowed and must stay open longer than this object.
    *
-   * @param tuner for this device: at the first problem of a class, several ways to do it are timed
+   * @param tuner tuner of this device: at the first problem of a class, it times several tilings
    */
   public DeviceTransposer(CudaDevice device, Autotuner tuner) {
     this.device = device;
@@ -53,7 +56,7 @@ public final class DeviceTransposer implements Transposer {
   }
 
   /**
-   * How a problem would run, or why it will not, for buffers at offset 0.
+   * How a problem would run, or why it cannot run, for buffers at offset 0.
    *
    * @param problem the transpose
    */
@@ -70,15 +73,16 @@ public final class DeviceTransposer implements Transposer {
   }
 
   /**
-   * Queues the transpose of memory on the device; returns before it is done, except for the first
-   * problem of a class that is tuned.
+   * Queues the transpose of memory on the device; returns before the transpose is done, except for
+   * the first problem of a class that is tuned.
    *
    * @param problem the transpose
-   * @param in borrowed until the work is done
+   * @param in buffer of the input, borrowed until the work is done
    * @param inOffset first byte of the input, a multiple of the element's width
-   * @param out borrowed until the work is done; the ranges must not overlap
+   * @param out buffer of the output, borrowed until the work is done; input and output must not
+   *     overlap
    * @param outOffset first byte of the output, a multiple of the element's width
-   * @param stream stream to queue it on
+   * @param stream stream on which the transpose is queued
    * @throws IllegalArgumentException if an offset is no multiple of the width, or the ranges
    *     overlap
    * @throws IndexOutOfBoundsException if a range does not fit its buffer
@@ -102,7 +106,10 @@ public final class DeviceTransposer implements Transposer {
     }
   }
 
-  /** The plan after tuning. Every trial computes the correct result, so trials do no harm. */
+  /**
+   * The plan after its class was tuned with these buffers. Every trial computes the correct result,
+   * so trials do no harm.
+   */
   private TransposePlan tuned(
       TransposePlan plan,
       int alignmentBytes,
@@ -131,9 +138,9 @@ public final class DeviceTransposer implements Transposer {
   }
 
   /**
-   * Queues a plan that was made elsewhere; returns before it is done. As {@link
-   * #enqueue(TransposeProblem, DeviceBuffer, long, DeviceBuffer, long, CudaStream)}, but the plan
-   * is not checked: its launch must solve its problem at the alignment of the offsets.
+   * Queues a plan that was made elsewhere; returns before the transpose is done. Does what {@link
+   * #enqueue(TransposeProblem, DeviceBuffer, long, DeviceBuffer, long, CudaStream)} does, but does
+   * not check the plan: the plan's launch must solve its problem at the alignment of the offsets.
    */
   public void enqueue(
       TransposePlan plan,
@@ -152,19 +159,20 @@ public final class DeviceTransposer implements Transposer {
    * One of several transposes between two buffers.
    *
    * @param problem the transpose
-   * @param inOffset first byte of its input, a multiple of the element's width
-   * @param outOffset first byte of its output, a multiple of the element's width
+   * @param inOffset first byte of its input in the input buffer, a multiple of the element's width
+   * @param outOffset first byte of its output in the output buffer, a multiple of the element's
+   *     width
    */
   public record Part(TransposeProblem problem, long inOffset, long outOffset) {}
 
   /**
-   * Queues several transposes, of any sizes, in as few launches as possible; returns before they
-   * are done.
+   * Queues several transposes, of any sizes, in as few launches as possible; returns before the
+   * transposes are done.
    *
    * @param parts the transposes; no output may overlap an input or another output
-   * @param in borrowed until the work is done
-   * @param out borrowed until the work is done
-   * @param stream stream to queue it on
+   * @param in buffer of all inputs, borrowed until the work is done
+   * @param out buffer of all outputs, borrowed until the work is done
+   * @param stream stream on which the transposes are queued
    * @throws IllegalArgumentException if an offset is no multiple of the width, or an input overlaps
    *     its output
    * @throws IndexOutOfBoundsException if a range does not fit its buffer
@@ -204,7 +212,10 @@ public final class DeviceTransposer implements Transposer {
     }
   }
 
-  /** Buffers begin at multiples of 256, so only the offsets limit the width of an access. */
+  /**
+   * The alignment of input and output in bytes. Buffers begin at multiples of 256, so only the
+   * offsets limit it.
+   */
   private static int alignment(long inOffset, long outOffset) {
     return (int) Long.lowestOneBit(inOffset | outOffset | TransposePlanner.MAX_ALIGNMENT);
   }
@@ -253,7 +264,7 @@ public final class DeviceTransposer implements Transposer {
    * <p>Memory outside the heap is copied as it is (pin it for full speed); heap arrays go through
    * small pinned buffers. Device memory for input and output is used for the length of the call.
    *
-   * @throws DeviceOutOfMemoryException if that is not free
+   * @throws DeviceOutOfMemoryException if that memory is not free
    */
   @Override
   public void transpose(TransposeProblem problem, HostMemory in, HostMemory out) {
@@ -273,7 +284,7 @@ public final class DeviceTransposer implements Transposer {
       PinnedBuffer[] buffers = {first, second};
       RowTransfer.whole(in.bytes()).upload(in, source, stream, buffers);
       if (out.bytes()
-          > problem.bytes()) { // so that the gaps between its elements come back unchanged
+          > problem.bytes()) { // so that the output's gaps come back unchanged
         RowTransfer.whole(out.bytes()).upload(out, target, stream, buffers);
       }
       enqueue(problem, source, 0, target, 0, stream);

@@ -30,7 +30,7 @@ final class DriverMemory {
   /**
    * Memory of {@code device}, whose context is current.
    *
-   * @param isPooled true if the driver has stream-ordered pools for it
+   * @param isPooled true if the driver has stream-ordered pools for the device
    */
   DriverMemory(CudaDevice device, boolean isPooled) {
     this.device = device;
@@ -64,7 +64,7 @@ final class DriverMemory {
     return livePinnedBytes.get();
   }
 
-  /** Gives what the driver's pool keeps unused back to the device. */
+  /** Gives the memory that the driver's pool keeps unused back to the device. */
   void trim() {
     if (isPooled) {
       device.enter();
@@ -72,14 +72,15 @@ final class DriverMemory {
     }
   }
 
-  /** Allocates as {@link CudaDevice#allocate} does; returns the address. */
+  /** Allocates device memory as {@link CudaDevice#allocate} does; returns its address. */
   long allocate(long bytes, CudaStream stream) {
     device.enter();
     DevicePointer pointer = new DevicePointer();
     if (bytes > 0) {
       int code = tryAllocate(pointer, bytes, stream);
       if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY && isPooled) {
-        // Buffers freed on other streams count only once their streams have come that far.
+        // Buffers freed on other streams count as free only once their streams have reached the
+        // free.
         device.check(JCudaDriver.cuCtxSynchronize(), "cuCtxSynchronize", "");
         device.check(LibCuda.cuMemPoolTrimTo(pool, 0), "cuMemPoolTrimTo", "");
         pointer = new DevicePointer();
@@ -106,7 +107,8 @@ final class DriverMemory {
   }
 
   /**
-   * Allocates whole 16-byte vectors: kernels may read to the end of the last one (copy_shifted.cu).
+   * Allocates device memory of whole 16-byte vectors, since kernels may read to the end of the last
+   * vector (copy_shifted.cu).
    */
   private int tryAllocate(DevicePointer pointer, long bytes, CudaStream stream) {
     long whole = bytes > Long.MAX_VALUE - 15 ? bytes : (bytes + 15) / 16 * 16;
@@ -115,7 +117,7 @@ final class DriverMemory {
         : JCudaDriver.cuMemAlloc(pointer, whole);
   }
 
-  /** Frees device memory: in the order of its stream, or at once if that is closed. */
+  /** Frees device memory: in the order of its stream, or at once if its stream is closed. */
   void free(long address, long bytes, CudaStream stream) {
     if (bytes == 0) {
       return;
@@ -134,7 +136,7 @@ final class DriverMemory {
     device.check(JCudaDriver.cuMemFree(pointer), "cuMemFree", bytes + " bytes");
   }
 
-  /** Pins host memory and counts it. */
+  /** Allocates pinned host memory, and counts it; returns its address. */
   long pin(long bytes) {
     if (bytes < 0) {
       throw new IllegalArgumentException(
@@ -151,11 +153,13 @@ final class DriverMemory {
 
   /**
    * Allocates memory, touches it on all cores and pins it. That takes an eighth of the driver's
-   * time, which clears memory on one core, a small page at a time. Empty if this is not possible.
+   * time, which clears memory on one core, a small page at a time. Empty if no memory could be
+   * pinned in this way.
    */
   private OptionalLong pinTouched(long bytes) {
-    // The operating system promises more than it has, and ends processes that touch it. Half of
-    // what it has leaves room for other processes that allocate at the same time.
+    // The operating system promises more memory than it has, and ends processes that touch too
+    // much. Half of the available memory leaves room for other processes that allocate at the same
+    // time.
     if (bytes < HugePages.BYTES || bytes > AvailableMemory.bytes() / 2) {
       return OptionalLong.empty();
     }
@@ -185,7 +189,7 @@ final class DriverMemory {
   private long allocatePinned(long bytes) {
     PointerByReference address = new PointerByReference();
     int code = LibCuda.cuMemHostAlloc(address, bytes, LibCuda.CU_MEMHOSTALLOC_PORTABLE);
-    // Drivers return the other two codes for sizes that no machine has.
+    // Drivers return the two further codes for sizes that no machine has.
     if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY
         || code == CUresult.CUDA_ERROR_INVALID_VALUE
         || code == CUresult.CUDA_ERROR_OPERATING_SYSTEM) {
@@ -200,7 +204,7 @@ final class DriverMemory {
     return com.sun.jna.Pointer.nativeValue(address.getValue());
   }
 
-  /** Frees what {@link #pin} returned. */
+  /** Frees pinned memory that {@link #pin} returned. */
   void unpin(long address, long bytes) {
     if (bytes == 0) {
       return;

@@ -21,15 +21,15 @@ import org.tilespark.layout.Shape;
  * one thread.
  */
 final class FactorRun implements AutoCloseable {
-  private final Engine engine; // borrowed, as are these
+  private final Engine engine; // borrowed, as are the next three
   private final Session session;
   private final CudaStream stream;
   private final PinnedBuffer[] pinned;
-  private final Deque<DeviceBuffer> owned = new ArrayDeque<>(); // the last first
+  private final Deque<DeviceBuffer> owned = new ArrayDeque<>(); // the last one first
   private DeviceBuffer area;
   private DeviceBuffer blasArea;
-  private DeviceBuffer in; // a vector
-  private DeviceBuffer out; // another one
+  private DeviceBuffer in; // vector that a product reads
+  private DeviceBuffer out; // vector that a product writes
 
   FactorRun(Engine engine, Session session, CudaStream stream, PinnedBuffer[] pinned) {
     this.engine = engine;
@@ -39,7 +39,7 @@ final class FactorRun implements AutoCloseable {
   }
 
   /**
-   * Allocates work areas, and two vectors.
+   * Allocates the work areas of cuSOLVER and cuBLAS, and two vectors.
    *
    * @param longest length of the longest vector
    */
@@ -76,7 +76,7 @@ final class FactorRun implements AutoCloseable {
     return values;
   }
 
-  /** Queues the transposition of {@code from} (rows, cols), row-major. */
+  /** Queues a copy of {@code from} (rows, cols), row-major, transposed into {@code to}. */
   void transpose(int rows, int cols, DeviceBuffer from, DeviceBuffer to) {
     TransposeProblem problem =
         new TransposeProblem(Shape.of(rows, cols), Permutation.of(1, 0), Double.BYTES);
@@ -94,7 +94,7 @@ final class FactorRun implements AutoCloseable {
     long[] word = new long[1];
     RowTransfer.whole(Long.BYTES)
         .download(area, session.infoPlace(), HostMemory.ofArray(word), stream, pinned);
-    int info = (int) word[0]; // the low half
+    int info = (int) word[0]; // the low half of the word
     if (info < 0) {
       throw new RefusedException(
           "Argument %d of cuSOLVER's %s is wrong; please report this"
@@ -104,9 +104,9 @@ final class FactorRun implements AutoCloseable {
   }
 
   /**
-   * Runs an iteration; done on return.
+   * Runs a routine that iterates; done on return.
    *
-   * @throws RefusedException if it did not converge, too
+   * @throws RefusedException also if the iteration did not converge
    */
   void converge(CusolverRoutine routine, DeviceBuffer... operands) {
     int info = call(routine, operands);
@@ -116,7 +116,7 @@ final class FactorRun implements AutoCloseable {
     }
   }
 
-  /** The elements of the diagonal of (n, n). */
+  /** The diagonal of a matrix (n, n). */
   double[] diagonal(int n, DeviceBuffer matrix) {
     double[] values = new double[n];
     HostMemory to = HostMemory.ofArray(values);
@@ -127,12 +127,12 @@ final class FactorRun implements AutoCloseable {
     return values;
   }
 
-  /** The product of a column-major matrix of (rows, cols) and a vector. */
+  /** The product of a column-major matrix (rows, cols) and a vector. */
   double[] times(DeviceBuffer matrix, int rows, int cols, double[] x) {
     return product(LibCublas.CUBLAS_OP_N, matrix, rows, cols, x);
   }
 
-  /** The product of its transpose and a vector. */
+  /** The product of the transpose of a column-major matrix (rows, cols) and a vector. */
   double[] transposeTimes(DeviceBuffer matrix, int rows, int cols, double[] x) {
     return product(LibCublas.CUBLAS_OP_T, matrix, rows, cols, x);
   }
@@ -158,7 +158,10 @@ final class FactorRun implements AutoCloseable {
     return download(out, length);
   }
 
-  /** Queues the solution of a triangular system in place of {@code b} (n, sides), row-major. */
+  /**
+   * Queues a solve of the triangular system of {@code t} (n, n) in place of {@code b} (n, sides),
+   * row-major.
+   */
   void solve(Triangle triangle, int n, int sides, DeviceBuffer t, DeviceBuffer b) {
     long matrix = address(t, (long) n * n);
     long right = address(b, (long) n * sides);
@@ -170,7 +173,7 @@ final class FactorRun implements AutoCloseable {
   }
 
   /**
-   * Checks that columns are orthonormal.
+   * Checks that a matrix's columns are orthonormal.
    *
    * @param matrix column-major (rows, cols)
    */

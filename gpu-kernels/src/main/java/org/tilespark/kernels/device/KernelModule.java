@@ -23,7 +23,7 @@ import sun.misc.Unsafe;
  * kernels is first launched. Safe for several threads.
  */
 public final class KernelModule {
-  /** Sources of a tensor map: extents and strides, box and steps. */
+  /** Bytes that a tensor map is encoded from: its extents, strides, box and steps. */
   private static final int MAP_SOURCE_BYTES =
       MultiplyStep.TensorMap.MOST_AXES * (2 * Long.BYTES + 2 * Integer.BYTES);
 
@@ -31,8 +31,8 @@ public final class KernelModule {
 
   private final CudaDevice device;
   private final KernelIndex index;
-  private final Map<String, FunctionHandle> functions = new ConcurrentHashMap<>(); // by kernel
-  private final Map<String, CUmodule> modules = new HashMap<>(); // by source; guarded by this
+  private final Map<String, FunctionHandle> functions = new ConcurrentHashMap<>(); // by kernel name
+  private final Map<String, CUmodule> modules = new HashMap<>(); // by source file; guarded by this
 
   KernelModule(CudaDevice device, KernelIndex index) {
     this.device = device;
@@ -57,7 +57,7 @@ public final class KernelModule {
   }
 
   /**
-   * Queues one launch of a kernel with another count of pointers.
+   * Queues one launch of a kernel that takes any number of pointers.
    *
    * @param pointers device addresses, the first fields of the kernel's struct
    */
@@ -89,7 +89,7 @@ public final class KernelModule {
         });
   }
 
-  /** Queues a launch whose struct is in {@code area}; the driver's code. */
+  /** Queues a launch whose argument struct is in {@code area}; returns the driver's code. */
   static int launch(
       FunctionHandle function, LaunchConfig config, LaunchArea area, StreamHandle stream) {
     if (function.early()) {
@@ -110,7 +110,7 @@ public final class KernelModule {
         null);
   }
 
-  /** The bytes of a tensor map whose first element is at {@code address}. */
+  /** The driver's encoding of a tensor map whose first element is at {@code address}. */
   long[] encode(MultiplyStep.TensorMap map, long address) {
     long memory =
         UNSAFE.allocateMemory(LibCudaTensor.MAP_BYTES + LibCudaTensor.ALIGNMENT + MAP_SOURCE_BYTES);
@@ -163,7 +163,7 @@ public final class KernelModule {
         : LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_128B;
   }
 
-  /** A kernel, loaded if it is not. */
+  /** A kernel by its name, loaded if it is not loaded yet. */
   FunctionHandle function(String kernel) {
     FunctionHandle known = functions.get(kernel);
     return known != null ? known : find(kernel);
@@ -185,7 +185,8 @@ public final class KernelModule {
     device.check(
         JCudaDriver.cuModuleGetFunction(function, module, kernel), "cuModuleGetFunction", kernel);
     if (entry.traits().dynamicBytes() > 0) {
-      // With static shared memory this may be more than 48 KiB, which needs an attribute.
+      // Together with static shared memory this may exceed 48 KiB, for which the kernel needs an
+      // attribute.
       device.check(
           JCudaDriver.cuFuncSetAttribute(
               function,
@@ -205,7 +206,7 @@ public final class KernelModule {
     return module;
   }
 
-  /** Unloads everything; the context must be current. */
+  /** Unloads all kernels; the context must be current. */
   synchronized void unload() {
     functions.clear();
     for (Map.Entry<String, CUmodule> module : modules.entrySet()) {

@@ -17,7 +17,7 @@ final class LaunchArea {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
   /**
-   * Bytes of the area: with a gap before the struct for its alignment; the driver copies whole
+   * Bytes of the area, with a gap before the struct for its alignment. The driver copies whole
    * multiples of that alignment.
    */
   private static final int BYTES =
@@ -31,7 +31,7 @@ final class LaunchArea {
   private final long struct;
   private final HostPointer arguments;
 
-  /** The caller frees it. */
+  /** Allocates the area, which the caller frees. */
   LaunchArea() {
     memory = UNSAFE.allocateMemory(BYTES);
     argumentsAddress = memory + LibCudaLaunch.CONFIG_BYTES;
@@ -41,22 +41,22 @@ final class LaunchArea {
     arguments = new HostPointer(argumentsAddress);
   }
 
-  /** {@link LibCudaLaunch#CONFIG_BYTES} to write to. */
+  /** The address of the {@link LibCudaLaunch#CONFIG_BYTES} bytes for the configuration. */
   long config() {
     return memory;
   }
 
-  /** The address of a launch's struct. */
+  /** The address where a launch's struct is written. */
   long struct() {
     return struct;
   }
 
-  /** The argument of {@code cuLaunchKernel}. */
+  /** The kernel arguments for {@code cuLaunchKernel}: an array with the struct's address. */
   HostPointer arguments() {
     return arguments;
   }
 
-  /** The address of {@link #arguments}. */
+  /** The address of the array that {@link #arguments} gives. */
   long argumentsAddress() {
     return argumentsAddress;
   }

@@ -19,7 +19,10 @@ abstract sealed class Owned implements AutoCloseable
     this.madeAt = TRACE ? new Throwable("made here") : null;
   }
 
-  /** Releases it; may be called twice, and from any thread once no other thread uses the object. */
+  /**
+   * Releases the object; may be called twice, and from any thread once no other thread uses the
+   * object.
+   */
   @Override
   public final void close() {
     if (closed.compareAndSet(false, true)) {
@@ -28,25 +31,28 @@ abstract sealed class Owned implements AutoCloseable
     }
   }
 
-  /** Does what {@link #close} says; called once. */
+  /** Releases what the object holds on the device; called once, by {@link #close}. */
   abstract void release();
 
-  /** Leaks are closed in this order. */
+  /**
+   * The rank of this class when a device closes objects that are still open: the lowest comes
+   * first.
+   */
   abstract int closingOrder();
 
-  /** The place of its creation, or null if that is not traced. */
+  /** The stack at the object's creation, or null if that is not traced. */
   final Throwable madeAt() {
     return madeAt;
   }
 
-  /** Throws if it is closed. */
+  /** Throws {@link IllegalStateException} if the object is closed. */
   final void requireOpen() {
     if (closed.get()) {
       throw new IllegalStateException("Used after close: " + this);
     }
   }
 
-  /** Throws if it belongs to another device. */
+  /** Throws if the object belongs to another device. */
   final void requireDevice(CudaDevice other) {
     requireOpen();
     if (device != other) {

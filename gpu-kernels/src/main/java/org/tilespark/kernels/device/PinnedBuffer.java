@@ -7,7 +7,7 @@ import org.tilespark.kernels.memory.HostMemory;
  * it at once, or returns it to the pool it was taken from; no copy may be under way.
  */
 public final class PinnedBuffer extends Owned {
-  private final PinnedPool pool; // null if it is freed on close
+  private final PinnedPool pool; // null if close frees the memory
   private final long address;
   private final long bytes;
 
@@ -25,12 +25,12 @@ public final class PinnedBuffer extends Owned {
     return address;
   }
 
-  /** Length as asked for, in bytes. */
+  /** Length of the buffer as asked for, in bytes. */
   public long bytes() {
     return bytes;
   }
 
-  /** The range, to be used only until {@link #close}. */
+  /** The buffer's memory, to be used only until {@link #close}. */
   public HostMemory memory() {
     requireOpen();
     return HostMemory.ofAddress(address, bytes);

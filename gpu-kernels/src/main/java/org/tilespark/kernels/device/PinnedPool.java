@@ -14,8 +14,8 @@ import org.tilespark.kernels.memory.SlabPool;
  */
 public final class PinnedPool extends Owned {
   /**
-   * Size of a slab in pools that keep many; pinning one takes a fraction of a second. Large, since
-   * free ranges of different slabs never join for a large request.
+   * Bytes of a slab in pools that keep many slabs; pinning one takes a fraction of a second. Slabs
+   * are large, since free ranges of different slabs never join for a large request.
    */
   private static final long SLAB_BYTES = 1L << 30;
 
@@ -27,7 +27,7 @@ public final class PinnedPool extends Owned {
     device.register(this);
   }
 
-  /** Pins and unpins. */
+  /** Pins and unpins slabs for the pool. */
   private final class Pinned implements SlabPool.Memory {
     @Override
     public long make(long bytes) {
@@ -50,10 +50,11 @@ public final class PinnedPool extends Owned {
   }
 
   /**
-   * A buffer of {@code bytes} bytes with undefined content; closing it returns it.
+   * A buffer of {@code bytes} bytes with undefined content; closing the buffer returns it to the
+   * pool.
    *
    * @throws DeviceOutOfMemoryException if the machine cannot pin as much, even after the pool freed
-   *     what it keeps; the message says how much that was
+   *     its unused slabs; the message says how many bytes they were
    */
   public PinnedBuffer take(long bytes) {
     requireOpen();
@@ -67,7 +68,7 @@ public final class PinnedPool extends Owned {
   /**
    * Pins a slab ahead of need, if with it no more than {@code bytes} bytes are pinned.
    *
-   * @return true if it pinned one that is kept
+   * @return true if a slab was pinned and kept
    * @throws ResourceException if the machine cannot pin as much
    */
   public boolean pinAhead(long bytes) {
@@ -75,22 +76,25 @@ public final class PinnedPool extends Owned {
     return slabs.makeAhead(bytes);
   }
 
-  /** True if all of a range is in this pool's memory. */
+  /** True if the whole range is in this pool's memory. */
   public boolean holds(long address, long bytes) {
     return slabs.holds(address, bytes);
   }
 
-  /** Bytes handed out and not returned, in whole pages. */
+  /** Bytes of the buffers that are handed out and not returned, in whole pages. */
   public long liveBytes() {
     return slabs.liveBytes();
   }
 
-  /** Bytes kept for the next request. */
+  /** Unused bytes that are kept for the next request. */
   public long cachedBytes() {
     return slabs.freeBytes();
   }
 
-  /** Each time a buffer is returned, keeps {@code bytes} further bytes, up to {@code most}. */
+  /**
+   * Lets the pool keep more unused bytes: {@code bytes}, which is asked each time a buffer is
+   * returned and gives at most {@code most}.
+   */
   public void keepsMore(LongSupplier bytes, long most) {
     slabs.keepsMore(bytes, most);
   }
@@ -100,7 +104,7 @@ public final class PinnedPool extends Owned {
     slabs.trim();
   }
 
-  /** Called by a buffer's close. */
+  /** Takes back a buffer's memory; called when the buffer is closed. */
   void giveBack(long address, long bytes) {
     if (bytes > 0) {
       slabs.giveBack(address, bytes);

@@ -3,21 +3,22 @@ package org.tilespark.kernels.device;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Copies rows between host memory of any kind and device memory, where they are dense from a given
- * byte on. Heap arrays go through two pinned buffers, one filling while the other is copied.
+ * Copies rows between host memory of any kind and device memory, where the rows are stored without
+ * gaps from a given byte on. Heap arrays go through two pinned buffers, one filling while the other
+ * is copied.
  *
- * @param rows count of rows
- * @param rowBytes length of each
+ * @param rows number of rows
+ * @param rowBytes length of each row
  * @param pitchBytes from one row's first byte to the next one's in host memory, at least {@code
  *     rowBytes}
  */
 record RowTransfer(long rows, long rowBytes, long pitchBytes) {
-  /** One row: all of a range. */
+  /** The transfer of {@code bytes} bytes as one row. */
   static RowTransfer whole(long bytes) {
     return new RowTransfer(1, bytes, bytes);
   }
 
-  /** Bytes on the device. */
+  /** Bytes of all rows on the device. */
   long bytes() {
     return rows * rowBytes;
   }
@@ -27,15 +28,16 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
   }
 
   /**
-   * As {@link #upload(HostMemory, DeviceBuffer, long, CudaStream, PinnedBuffer[])}, to its start.
+   * Queues the copy as {@link #upload(HostMemory, DeviceBuffer, long, CudaStream, PinnedBuffer[])}
+   * does, to the start of {@code to}.
    */
   void upload(HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
     upload(in, to, 0, stream, buffers);
   }
 
   /**
-   * As {@link #download(DeviceBuffer, long, HostMemory, CudaStream, PinnedBuffer[])}, from its
-   * start.
+   * Copies as {@link #download(DeviceBuffer, long, HostMemory, CudaStream, PinnedBuffer[])} does,
+   * from the start of {@code from}.
    */
   void download(DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
     download(from, 0, out, stream, buffers);
@@ -45,8 +47,8 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
    * Queues the copy to {@code to}, from byte {@code at} on; a copy from a heap array is done on
    * return.
    *
-   * @param in from the first row's first byte to the last row's last
-   * @param buffers two of the same length, used for heap arrays only
+   * @param in host memory from the first row's first byte to the last row's last byte
+   * @param buffers two pinned buffers of the same length, used for heap arrays only
    */
   void upload(HostMemory in, DeviceBuffer to, long at, CudaStream stream, PinnedBuffer[] buffers) {
     if (bytes() == 0) {
@@ -61,7 +63,10 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
     }
   }
 
-  /** Copies from byte {@code at} of {@code from} on; done on return. Parameters as in upload. */
+  /**
+   * Copies all rows from byte {@code at} of {@code from} on; done on return. Parameters as in
+   * {@code upload}.
+   */
   void download(
       DeviceBuffer from, long at, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
     if (bytes() == 0) {
@@ -74,7 +79,7 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
     }
   }
 
-  /** Queues the copy to memory outside the heap. */
+  /** Queues the copy of all rows to memory outside the heap. */
   void queueDownload(DeviceBuffer from, long at, HostMemory out, CudaStream stream) {
     if (isDense()) {
       stream.download(from, at, out);
@@ -129,7 +134,10 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
     }
   }
 
-  /** Waits for the download into buffer {@code turn}, if there is one, and copies it out. */
+  /**
+   * Waits for the download into buffer {@code turn}, if one is under way, and copies the buffer's
+   * content to {@code out}.
+   */
   private void drain(
       CudaEvent[] arrived, long[] starts, PinnedBuffer[] buffers, int turn, HostMemory out) {
     if (arrived[turn] != null) {
@@ -142,12 +150,18 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
     }
   }
 
-  /** One contiguous piece: where it begins among the rows, and in the dense range. */
+  /**
+   * Copies one contiguous piece of rows: {@code inRows} is its first byte in the memory of the
+   * rows, {@code dense} its first byte in the range without gaps.
+   */
   private interface Piece {
     void copy(long inRows, long dense, long bytes);
   }
 
-  /** The pieces of rows that make up {@code length} dense bytes from {@code start} on. */
+  /**
+   * Calls {@code piece} for each piece of rows in {@code length} bytes of the rows without their
+   * gaps, from byte {@code start} on.
+   */
   private void eachPiece(long start, long length, Piece piece) {
     if (isDense()) {
       piece.copy(start, 0, length);

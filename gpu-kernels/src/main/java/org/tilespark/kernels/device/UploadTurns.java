@@ -18,14 +18,14 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class UploadTurns implements AutoCloseable {
   private static final int UNDER_WAY = 2;
 
-  private final ReentrantLock lock = new ReentrantLock(true); // whose holder has the turn
+  private final ReentrantLock lock = new ReentrantLock(true); // its holder has the turn
   private final Deque<List<Mark>> underWay = new ArrayDeque<>(); // guarded by the lock
 
   UploadTurns() {}
 
-  /** A place after copies in a stream's queue. */
+  /** A mark in a stream's queue, after copies. */
   interface Mark extends AutoCloseable {
-    /** Waits until the copies are done. */
+    /** Waits until the copies before the mark are done. */
     void synchronize();
 
     @Override
@@ -41,7 +41,7 @@ public final class UploadTurns implements AutoCloseable {
       this.waitedNanos = waitedNanos;
     }
 
-    /** How long the thread waited for it. */
+    /** Nanoseconds that the thread waited for this turn. */
     public long waitedNanos() {
       return waitedNanos;
     }
@@ -66,7 +66,7 @@ public final class UploadTurns implements AutoCloseable {
   }
 
   /**
-   * Waits for the turn of this thread, which must have no other.
+   * Waits until it is this thread's turn; the thread must hold no other turn.
    *
    * @throws CudaFailure if the device fails before copies of earlier turns are done
    */
@@ -89,7 +89,7 @@ public final class UploadTurns implements AutoCloseable {
     }
   }
 
-  /** Forgets the last copies; nobody may take a turn any more. */
+  /** Forgets the copies of the last turns; nobody may take a turn any more. */
   @Override
   public void close() {
     lock.lock();

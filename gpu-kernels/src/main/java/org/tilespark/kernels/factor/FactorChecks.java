@@ -9,7 +9,10 @@ import org.tilespark.kernels.memory.HostMemory;
  * Stateless.
  */
 public final class FactorChecks {
-  /** Times the longer side and epsilon, the error of LAPACK's factors that tests allow, too. */
+  /**
+   * Factor of the allowed error: this times the longer side times epsilon, relative to the norm.
+   * Tests allow LAPACK's factors the same error.
+   */
   private static final double ALLOWED = 10;
 
   private static final double EPSILON = Math.ulp(1.0);
@@ -17,17 +20,20 @@ public final class FactorChecks {
 
   private FactorChecks() {}
 
-  /** Numbers between -1 and 1, the same in each call: so are its refusals. */
+  /**
+   * Random numbers between -1 and 1, the same in each call, so that a matrix is always refused or
+   * never.
+   */
   public static double[] random(int count) {
     return new SplittableRandom(SEED).doubles(count, -1, 1).toArray();
   }
 
-  /** The error that factors of a matrix (rows, cols) of this norm may have. */
+  /** The largest allowed error of the factors of a matrix (rows, cols) of this norm. */
   public static double allowed(int rows, int cols, double norm) {
     return ALLOWED * Math.max(rows, cols) * EPSILON * norm;
   }
 
-  /** Checks the length of a difference; NaN is refused, too. */
+  /** Checks that the difference of two vectors has at most the allowed length; refuses NaN, too. */
   public static void requireNear(String what, double[] expected, double[] found, double allowed) {
     double squares = 0;
     for (int i = 0; i < expected.length; i++) {
@@ -41,7 +47,7 @@ public final class FactorChecks {
     }
   }
 
-  /** Checks the sum of the squares of singular values or eigenvalues, which is the matrix's. */
+  /** Checks that the singular values or eigenvalues have the sum of squares that the matrix has. */
   public static void requireNorm(String what, HostMemory values, double norm, int longest) {
     double squares = 0;
     for (long i = 0; i < values.bytes() / Double.BYTES; i++) {
@@ -53,7 +59,7 @@ public final class FactorChecks {
     requireNear(what, expected, found, allowed(longest, longest, norm));
   }
 
-  /** Checks that there is neither NaN nor infinity. */
+  /** Checks that no value is NaN or infinite. */
   public static void requireFinite(String what, double[] values) {
     for (double value : values) {
       if (!Double.isFinite(value)) {
@@ -63,7 +69,9 @@ public final class FactorChecks {
     }
   }
 
-  /** The norm of a matrix, whose elements are in the range that cuSOLVER does exactly. */
+  /**
+   * The norm of a matrix; refuses the matrix if cuSOLVER might not do elements of its size exactly.
+   */
   public static double moderate(Magnitudes sizes) {
     if (!sizes.areModerate()) {
       throw new RefusedException(

@@ -9,7 +9,7 @@ public final class FactorSizes {
 
   private FactorSizes() {}
 
-  /** Checks the bytes of a matrix. */
+  /** Checks that a matrix of (rows, cols) has the right number of bytes. */
   public static void require(String name, HostMemory memory, int rows, int cols) {
     if (rows < 0 || cols < 0) {
       throw new IllegalArgumentException(
@@ -23,12 +23,12 @@ public final class FactorSizes {
     }
   }
 
-  /** Checks the bytes of a vector. */
+  /** Checks that a vector has the right number of bytes. */
   public static void require(String name, HostMemory memory, int length) {
     require(name, memory, length, 1);
   }
 
-  /** Checks the count of pivots. */
+  /** Checks that there are n pivots. */
   public static void requirePivots(int n, int[] pivots) {
     if (pivots.length != n) {
       throw new IllegalArgumentException(
@@ -36,7 +36,7 @@ public final class FactorSizes {
     }
   }
 
-  /** Checks the count of eigenvalues. */
+  /** Checks that the number {@code k} of eigenvalues is 0 to {@code n}. */
   public static void requireCount(int n, int k) {
     if (k < 0 || k > n) {
       throw new IllegalArgumentException(
@@ -44,7 +44,7 @@ public final class FactorSizes {
     }
   }
 
-  /** Checks that a triangle has no zero on the diagonal that is read. */
+  /** Checks that the diagonal of a triangle, if it is read, has no zero. */
   public static void requireRegular(Triangle triangle, int n, HostMemory t) {
     if (triangle.hasUnitDiagonal()) {
       return;
@@ -56,7 +56,7 @@ public final class FactorSizes {
     }
   }
 
-  /** Element {@code place} of a range, as a double. */
+  /** Element {@code place} of memory that holds FLOAT64 numbers. */
   public static double get(HostMemory memory, long place) {
     return UNSAFE.getDouble(memory.base(), memory.offset() + place * Double.BYTES);
   }
@@ -87,7 +87,7 @@ public final class FactorSizes {
   /**
    * Clears the elements on one side of the diagonal of a matrix of {@code (rows, cols)}.
    *
-   * @param below true for those below, false for those above
+   * @param below true for the elements below the diagonal, false for those above
    */
   public static void clear(boolean below, int rows, int cols, HostMemory matrix) {
     for (int i = 0; i < rows; i++) {

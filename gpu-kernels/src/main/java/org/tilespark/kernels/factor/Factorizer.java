@@ -45,7 +45,7 @@ public interface Factorizer extends AutoCloseable {
    * Singular values in descending order.
    *
    * @param a A (rows, cols)
-   * @param s gets min(rows, cols) values
+   * @param s gets the min(rows, cols) singular values
    * @throws NoConvergenceException if the iteration does not end
    */
   void svdvals(int rows, int cols, HostMemory a, HostMemory s);
@@ -55,7 +55,7 @@ public interface Factorizer extends AutoCloseable {
    *
    * @param a A (rows, cols)
    * @param u gets U (rows, min(rows, cols)), with orthonormal columns
-   * @param s gets min(rows, cols) values, in descending order
+   * @param s gets the min(rows, cols) singular values, in descending order
    * @param vt gets Vt (min(rows, cols), cols), with orthonormal rows
    * @throws NoConvergenceException if the iteration does not end
    */
@@ -65,18 +65,18 @@ public interface Factorizer extends AutoCloseable {
    * Eigenvalues of a symmetric matrix in ascending order.
    *
    * @param a A (n, n), of which the lower triangle with the diagonal is read
-   * @param values gets n values
+   * @param values gets the n eigenvalues
    * @throws NoConvergenceException if the iteration does not end
    */
   void eigvalsh(int n, HostMemory a, HostMemory values);
 
   /**
    * The {@code k} largest eigenvalues of a symmetric matrix in ascending order, and their vectors.
-   * All of them if {@code k} is {@code n}.
+   * If {@code k} is {@code n}, these are all eigenvalues.
    *
-   * @param k from 0 to n
+   * @param k how many eigenvalues, from 0 to n
    * @param a A (n, n), of which the lower triangle with the diagonal is read
-   * @param values gets k values
+   * @param values gets the k eigenvalues
    * @param vectors gets (n, k): column j is the vector of value j, of length 1 and orthogonal to
    *     the others
    * @throws IllegalArgumentException also if {@code k} is not from 0 to {@code n}
@@ -96,12 +96,12 @@ public interface Factorizer extends AutoCloseable {
   /**
    * LU in place with exchanged columns: {@code A = L U P}, with L lower triangular and U upper
    * triangular with ones on its diagonal. A singular matrix has factors, too: an element of L's
-   * diagonal is then zero, or nearly.
+   * diagonal is then zero, or nearly zero.
    *
    * @param a A (n, n); gets L with its diagonal, and U above it. {@link #solveLu} and {@link
    *     #slogdet} take it, whichever implementation made it
-   * @param pivots gets n places, from 1 as in LAPACK: column i was exchanged with column {@code
-   *     pivots[i] - 1}, for i = 0, 1, ...
+   * @param pivots gets n numbers of columns, counted from 1 as in LAPACK: column i was exchanged
+   *     with column {@code pivots[i] - 1}, for i = 0, 1, ...
    * @throws IllegalArgumentException also if {@code pivots} has not n elements
    */
   void lu(int n, HostMemory a, int[] pivots);
@@ -109,10 +109,10 @@ public interface Factorizer extends AutoCloseable {
   /**
    * Solves a triangular system {@code T X = B} in place.
    *
-   * @param triangle the triangle of {@code t} that is read, and its form
+   * @param triangle the triangle of {@code t} that is read, and whether its transpose is used
    * @param t T (n, n)
    * @param b B (n, rightSides); gets X
-   * @throws SingularMatrixException if an element of the diagonal is zero; B is as it was
+   * @throws SingularMatrixException if an element of the diagonal is zero; then B is as it was
    */
   void solveTriangular(Triangle triangle, int n, int rightSides, HostMemory t, HostMemory b);
 
@@ -122,7 +122,7 @@ public interface Factorizer extends AutoCloseable {
    * @param lu A's factors (n, n) by {@link #lu}
    * @param pivots the pivots of {@link #lu}
    * @param b B (n, rightSides); gets X
-   * @throws SingularMatrixException if A is singular, exactly; B is as it was
+   * @throws SingularMatrixException if A is exactly singular; then B is as it was
    */
   default void solveLu(int n, int rightSides, HostMemory lu, int[] pivots, HostMemory b) {
     FactorSizes.requirePivots(n, pivots);
@@ -136,7 +136,7 @@ public interface Factorizer extends AutoCloseable {
    *
    * @param lower L (n, n) by {@link #cholesky}
    * @param b B (n, rightSides); gets X
-   * @throws SingularMatrixException if an element of L's diagonal is zero; B is as it was
+   * @throws SingularMatrixException if an element of L's diagonal is zero; then B is as it was
    */
   default void solvePositiveDefinite(int n, int rightSides, HostMemory lower, HostMemory b) {
     solveTriangular(Triangle.LOWER, n, rightSides, lower, b);

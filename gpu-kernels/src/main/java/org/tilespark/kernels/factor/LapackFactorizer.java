@@ -16,24 +16,27 @@ import org.tilespark.layout.ElementType;
  */
 public abstract class LapackFactorizer implements Factorizer {
   /**
-   * Rows of a strip as a multiple of its columns: the R of each strip is put on top of the next
-   * strip, so it must be a small part of that.
+   * Rows of a strip as a multiple of its columns: the strips' Rs are factorised again, so they must
+   * have few rows compared to the strips.
    */
   private static final int STRIP_ROWS_PER_COLUMN = 8;
 
-  /** Least rows of a strip: for fewer, a call would take longer than its arithmetic. */
+  /**
+   * The least number of rows of a strip: with fewer rows, a call would take longer than its
+   * arithmetic.
+   */
   private static final int LEAST_STRIP_ROWS = 256;
 
   private final Multiplier products;
 
   /**
-   * @param products makes products of matrices that {@link #worksOn} accepts; closed with this
+   * @param products multiplies matrices that {@link #worksOn} accepts; closed with this factorizer
    */
   protected LapackFactorizer(Multiplier products) {
     this.products = products;
   }
 
-  /** Memory that routines can work on. */
+  /** Memory that routines can work on; closing frees it. */
   protected interface Scratch extends AutoCloseable {
     /** The memory, whose content is not defined at first. */
     HostMemory memory();
@@ -42,47 +45,53 @@ public abstract class LapackFactorizer implements Factorizer {
     void close();
   }
 
-  /** Makes memory for {@code doubles} numbers, which the caller closes. */
+  /** Scratch for {@code doubles} values of type double; the caller closes it. */
   protected abstract Scratch scratch(long doubles);
 
   /** True if routines can work on this memory of a caller. */
   protected abstract boolean worksOn(HostMemory memory);
 
-  /** dgelqf of the transpose of {@code a} (rows, cols); min(rows, cols) scales. */
+  /**
+   * dgelqf of the transpose of {@code a} (rows, cols): the Householder vectors overwrite {@code a};
+   * {@code scales} gets min(rows, cols) scalar factors, LAPACK's tau.
+   */
   protected abstract int gelqf(int rows, int cols, HostMemory a, HostMemory scales);
 
-  /** dorglq of what {@link #gelqf} left. */
+  /** dorglq: makes Q from the Householder vectors and scalar factors that {@link #gelqf} left. */
   protected abstract int orglq(int rows, int cols, HostMemory a, HostMemory scales);
 
   /**
    * dgesdd of the transpose of {@code a} (rows, cols).
    *
    * @param job 'S', or 'N' which leaves {@code u} and {@code vt} as they are
-   * @param u (rows, min(rows, cols))
-   * @param vt (min(rows, cols), cols)
+   * @param u gets U (rows, min(rows, cols))
+   * @param vt gets V^T (min(rows, cols), cols)
    */
   protected abstract int gesdd(
       char job, int rows, int cols, HostMemory a, HostMemory s, HostMemory u, HostMemory vt);
 
-  /** dgesvd, as {@link #gesdd}. */
+  /** dgesvd; parameters as for {@link #gesdd}. */
   protected abstract int gesvd(
       char job, int rows, int cols, HostMemory a, HostMemory s, HostMemory u, HostMemory vt);
 
-  /** dsyevd of the lower triangle of {@code a}; job 'V' leaves the vector of value i in row i. */
+  /**
+   * dsyevd of the lower triangle of {@code a} (n, n); with job 'V', row i of {@code a} gets the
+   * vector of value i.
+   */
   protected abstract int syevd(char job, int n, HostMemory a, HostMemory values);
 
   /**
-   * dsyevr of the lower triangle of {@code a} for the k largest values.
+   * dsyevr of the lower triangle of {@code a} (n, n), for its k largest eigenvalues.
    *
    * @param values n places, of which the first k get values in ascending order
    * @param vectors (k, n): gets the vector of value i in row i
    */
   protected abstract int syevr(int n, int k, HostMemory a, HostMemory values, HostMemory vectors);
 
-  /** dpotrf of the lower triangle of {@code a}. */
+  /** dpotrf of the lower triangle of {@code a} (n, n). */
   protected abstract int potrf(int n, HostMemory a);
 
-  /** dgetrf of the transpose of {@code a}. */
+  /** dgetrf of the transpose of {@code a} (n, n). */
   protected abstract int getrf(int n, HostMemory a, int[] pivots);
 
   /** dtrsm: solves {@code T X = B} in place of {@code b} (n, rightSides). */
@@ -138,7 +147,7 @@ public abstract class LapackFactorizer implements Factorizer {
   /**
    * The strips of a tall matrix, which fit a cache if there are few columns.
    *
-   * @param count strips, which differ by a row at most
+   * @param count number of strips, whose heights differ by a row at most
    */
   private record Strips(int rows, int cols, int count) {
     static boolean areFor(int rows, int cols) {
@@ -173,9 +182,9 @@ public abstract class LapackFactorizer implements Factorizer {
   }
 
   /**
-   * Gives R of a matrix, whose memory it uses.
+   * Factorises a matrix in its own memory, and puts its R into {@code r}.
    *
-   * @param withQ true to put Q in its place, in the first columns if it is wide
+   * @param withQ true to put Q in the matrix's place; if the matrix is wide, in its first columns
    */
   private void inPlace(int rows, int cols, HostMemory matrix, boolean withQ, HostMemory r) {
     int small = Math.min(rows, cols);
@@ -190,11 +199,13 @@ public abstract class LapackFactorizer implements Factorizer {
   }
 
   /**
-   * QR of a tall matrix by strips, each of which is factorised in the cache: Q of each times its
-   * part of the Q of the strips' Rs. Direct TSQR (A. R. Benson, D. F. Gleich, J. Demmel, Direct QR
-   * factorizations for tall-and-skinny matrices in MapReduce architectures, 2013, section III).
+   * QR of a tall matrix by strips, each of which is factorised in the cache: the matrix's Q is each
+   * strip's Q times that strip's rows of the Q of all strips' Rs, put on top of each other. Direct
+   * TSQR (A. R. Benson, D. F. Gleich, J. Demmel, Direct QR factorizations for tall-and-skinny
+   * matrices in MapReduce architectures, 2013, section III).
    *
-   * @param withQ true to put Q in the matrix's place; else that stays as it is. R has the same bits
+   * @param withQ true to put Q in the matrix's place; otherwise the matrix stays as it is. R has
+   *     the same bits either way
    */
   private void byStrips(int rows, int cols, HostMemory matrix, boolean withQ, HostMemory r) {
     Strips strips = Strips.of(rows, cols);
@@ -277,7 +288,10 @@ public abstract class LapackFactorizer implements Factorizer {
     }
   }
 
-  /** Divide and conquer; if that does not converge, the QR iteration, which is slower. */
+  /**
+   * Singular values by divide and conquer; if that does not converge, by the QR iteration, which is
+   * slower.
+   */
   private void svd(
       char job, int rows, int cols, HostMemory a, HostMemory s, HostMemory u, HostMemory vt) {
     try (Scratch matrix = scratch((long) rows * cols)) {
@@ -385,7 +399,7 @@ public abstract class LapackFactorizer implements Factorizer {
     products.close();
   }
 
-  /** Memory of a caller, which stays its own. */
+  /** Memory of a caller, which closing does not free. */
   private record Borrowed(HostMemory memory) implements Scratch {
     @Override
     public void close() {}
@@ -406,14 +420,14 @@ public abstract class LapackFactorizer implements Factorizer {
       return used.memory();
     }
 
-    /** Brings what the caller has. */
+    /** Copies the caller's content to the scratch, if there is one. */
     void begin() {
       if (!(used instanceof Borrowed)) {
         callers.copyTo(used.memory());
       }
     }
 
-    /** Gives the caller what is made. */
+    /** Copies the scratch, if there is one, to the caller's memory. */
     void finish() {
       if (!(used instanceof Borrowed)) {
         used.memory().copyTo(callers);
@@ -444,7 +458,7 @@ public abstract class LapackFactorizer implements Factorizer {
    * Checks the length of a workspace that a routine asks for. A count that overflowed in the
    * routine's own arithmetic is negative.
    *
-   * @throws IllegalArgumentException if no array can be as long
+   * @throws IllegalArgumentException if no array can have that length
    */
   protected static int workspace(String routine, double asked) {
     if (!(asked >= 0 && asked <= Integer.MAX_VALUE - 8)) {

@@ -6,10 +6,11 @@ import java.util.function.Supplier;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Factorises large matrices with a factorizer that is faster for them and may refuse, all others
- * with one that does not. Borrows both.
+ * Factorises large matrices with a factorizer that is faster for them and may refuse, all other
+ * matrices with one that does not refuse. Borrows both factorizers.
  *
- * <p>R with Q and R without Q come from one factorizer unless that refuses in one of two calls.
+ * <p>R with Q and R without Q come from one factorizer unless that factorizer refuses one of the
+ * two calls.
  */
 public final class LargeFactorizer implements Factorizer {
   private final Factorizer usual;
@@ -18,14 +19,15 @@ public final class LargeFactorizer implements Factorizer {
   private final Consumer<RefusedException> refused;
 
   /**
-   * A factorizer of two.
+   * A factorizer made of two others.
    *
-   * @param usual does what the other one does not
-   * @param leastSide shorter side from which a matrix is large; of a triangular system, the shorter
-   *     side of the right sides too
-   * @param large asked for each large matrix; may throw {@link RefusedException} in every call,
-   *     with operands as they were; empty if there is none
-   * @param refused hears each refusal
+   * @param usual factorizes what {@code large} does not
+   * @param leastSide shorter side from which a matrix is large; a triangular system is large if the
+   *     shorter side of its right sides reaches this
+   * @param large gives the factorizer for large matrices, and is asked for each of them; that may
+   *     throw {@link RefusedException} in every call, with operands as they were; empty if there is
+   *     none
+   * @param refused gets each refusal
    */
   public LargeFactorizer(
       Factorizer usual,
@@ -108,7 +110,7 @@ public final class LargeFactorizer implements Factorizer {
     use(n, rightSides, each -> each.solvePositiveDefinite(n, rightSides, lower, b));
   }
 
-  /** Does nothing, as both are borrowed. */
+  /** Does nothing, as both factorizers are borrowed. */
   @Override
   public void close() {}
 

@@ -5,16 +5,17 @@ import org.tilespark.kernels.memory.HostMemory;
 /**
  * How large the elements of a matrix are.
  *
- * @param norm square root of the sum of the squares, meaningless unless {@code areModerate}
- * @param areModerate true if all are finite and the largest of each column is zero or between
- *     2^-400 and 2^400. Then sums of products of two elements do not overflow, and do not underflow
- *     relative to the square of their column's length
+ * @param norm square root of the sum of all elements' squares, meaningless unless {@code
+ *     areModerate}
+ * @param areModerate true if all elements are finite and the largest absolute value of each column
+ *     is zero or between 2^-400 and 2^400. Then sums of products of two elements do not overflow,
+ *     and do not underflow relative to the square of their column's length
  */
 public record Magnitudes(double norm, boolean areModerate) {
   private static final double SMALL = 0x1p-400;
   private static final double LARGE = 0x1p400;
 
-  /** Of a matrix of (rows, cols). */
+  /** The magnitudes of a matrix of (rows, cols). */
   public static Magnitudes of(int rows, int cols, HostMemory a) {
     double[] largest = new double[cols];
     double squares = 0;
@@ -56,7 +57,7 @@ public record Magnitudes(double norm, boolean areModerate) {
   }
 
   private static boolean areModerate(double[] largest) {
-    for (double each : largest) { // NaN is in no range
+    for (double each : largest) { // NaN is refused, too
       if (each != 0 && !(each >= SMALL && each <= LARGE)) {
         return false;
       }

@@ -23,26 +23,29 @@ import sun.misc.Unsafe;
 public final class NetlibFactorizer extends LapackFactorizer {
   static {
     // The first call computes constants of the machine in static fields; other threads must not see
-    // these half done.
+    // these fields half done.
     Dlamch.dlamch("E");
   }
 
   /**
    * A factorizer that multiplies with {@code products}.
    *
-   * @param products multiplies matrices on the heap; closed with this
+   * @param products multiplies matrices on the heap; closed with this factorizer
    */
   public NetlibFactorizer(Multiplier products) {
     super(products);
   }
 
-  /** An array. */
+  /** Scratch in an array on the heap. */
   private record OnHeap(HostMemory memory) implements Scratch {
     @Override
     public void close() {}
   }
 
-  /** Calls a routine that takes a workspace; with length -1 it asks for one. */
+  /**
+   * Calls a routine that takes a workspace; with length -1 the routine only says how long the
+   * workspace must be.
+   */
   @FunctionalInterface
   private interface Routine {
     void call(double[] work, int length, intW info);
@@ -63,7 +66,7 @@ public final class NetlibFactorizer extends LapackFactorizer {
     return (double[]) memory.base();
   }
 
-  /** The place of the first element in its array. */
+  /** The index in its array of the first element of a range. */
   private static int first(HostMemory memory) {
     return (int) ((memory.offset() - Unsafe.ARRAY_DOUBLE_BASE_OFFSET) / Double.BYTES);
   }
@@ -239,7 +242,7 @@ public final class NetlibFactorizer extends LapackFactorizer {
 
   @Override
   protected void trsm(Triangle triangle, int n, int rightSides, HostMemory t, HostMemory b) {
-    // X^T op(T)^T = B^T, where BLAS sees T^T, B^T and X^T.
+    // BLAS is column-major, so it sees T^T, B^T and X^T: the system is X^T op(T)^T = B^T.
     Dtrsm.dtrsm(
         "R",
         triangle.isLower() ? "U" : "L",

@@ -8,7 +8,7 @@ public final class NoConvergenceException extends ArithmeticException {
    * @param routine LAPACK's name of the routine
    * @param rows the matrix's rows
    * @param cols the matrix's columns
-   * @param info LAPACK's count of what did not converge
+   * @param info how many values did not converge, as LAPACK counts them
    */
   public NoConvergenceException(String routine, int rows, int cols, int info) {
     super(

@@ -1,14 +1,14 @@
 package org.tilespark.kernels.factor;
 
-/** The triangle of a square matrix that a solve reads, and how it is applied. */
+/** The triangle of a square matrix that a solve reads, and whether the solve uses its transpose. */
 public enum Triangle {
-  /** The lower one, with its diagonal. */
+  /** The lower triangle, with its diagonal. */
   LOWER(true, false, false),
-  /** The transpose of the lower one: the system {@code L^T X = B}. */
+  /** The transpose of the lower triangle: the system {@code L^T X = B}. */
   LOWER_TRANSPOSED(true, true, false),
-  /** The upper one, with its diagonal. */
+  /** The upper triangle, with its diagonal. */
   UPPER(false, false, false),
-  /** The transpose of the upper one: the system {@code U^T X = B}. */
+  /** The transpose of the upper triangle: the system {@code U^T X = B}. */
   UPPER_TRANSPOSED(false, true, false),
   /** The upper triangle with a diagonal of ones, which is not read. */
   UNIT_UPPER(false, false, true);
@@ -23,7 +23,7 @@ public enum Triangle {
     this.hasUnitDiagonal = hasUnitDiagonal;
   }
 
-  /** True if the elements below the diagonal are read, false if those above. */
+  /** True if the lower triangle is read, false if the upper one. */
   public boolean isLower() {
     return isLower;
   }

@@ -17,10 +17,13 @@ import org.tilespark.layout.Strides;
  * numbers interleaved).
  */
 public final class FourierBoxes {
-  /** Pieces of one launch; {@code MAX_PIECES} in the kernel. */
+  /** The largest number of pieces in one launch; {@code MAX_PIECES} in the kernel. */
   static final int MOST_PIECES = 128;
 
-  /** Units of each thread; {@code ITEMS} in the kernel. */
+  /**
+   * Units of work of each thread: a unit is an element or a vector of 16 bytes; {@code ITEMS} in
+   * the kernel.
+   */
   static final int UNITS_PER_THREAD = 4;
 
   private static final int VECTOR_BYTES = 16;
@@ -28,7 +31,7 @@ public final class FourierBoxes {
 
   private FourierBoxes() {}
 
-  /** Direction in which elements go. */
+  /** The direction in which elements are copied. */
   public enum Direction {
     /** Copies from planes into the array. */
     PUT,
@@ -39,8 +42,8 @@ public final class FourierBoxes {
   /**
    * Direction and type of the elements that are copied.
    *
-   * @param type FLOAT32 or FLOAT64, of the parts
-   * @param factor factor of the elements; 1 keeps bits as they are
+   * @param type type of the numbers, or of the parts of complex numbers: FLOAT32 or FLOAT64
+   * @param factor factor by which each element is multiplied; 1 keeps its bits as they are
    */
   public record Transfer(Direction direction, ElementType type, boolean isComplex, double factor) {}
 
@@ -48,12 +51,12 @@ public final class FourierBoxes {
    * A range of the elements of a box.
    *
    * @param array extents of the array, 1 to 3 axes, or 4 if the box has extent 1 along the first
-   * @param low the box's first element in the array, one number per axis
+   * @param low index of the box's first element in the array, one number per axis
    * @param size extents of the box
-   * @param start the range's first element, counted in the box row by row
-   * @param count elements of the range
-   * @param re bytes from the planes' address to the first element's real part
-   * @param im the same for the imaginary part; ignored for real arrays
+   * @param start number of the range's first element, counted in the box row by row
+   * @param count number of elements of the range
+   * @param re bytes from the planes' address to the real part of the range's first element
+   * @param im bytes from the planes' address to its imaginary part; ignored for real arrays
    */
   public record Piece(
       Shape array, List<Long> low, Shape size, long start, long count, long re, long im) {
@@ -77,7 +80,7 @@ public final class FourierBoxes {
 
   /**
    * The launches that move pieces, in any order; each takes the addresses of the planes and of the
-   * array, the input's first.
+   * array as pointers, the input's address first.
    */
   public static List<KernelLaunch> launches(
       Transfer transfer, List<Piece> pieces, DeviceKernels device) {
@@ -143,13 +146,14 @@ public final class FourierBoxes {
   }
 
   /**
-   * Places of a box's elements in the array: runs, rows of runs, slices of rows.
+   * Places of a box's elements in the array, as slices of rows of runs: a run is a range of
+   * contiguous elements.
    *
-   * @param run contiguous elements
-   * @param rows runs of a slice
-   * @param rowStride elements of the array between runs
-   * @param sliceStride elements of the array between slices
-   * @param base the first element
+   * @param run elements of a run
+   * @param rows how many runs a slice has
+   * @param rowStride elements of the array from the start of a run to the next
+   * @param sliceStride elements of the array from the start of a slice to the next
+   * @param base index of the box's first element in the array
    */
   record Geometry(long run, long rows, long rowStride, long sliceStride, long base) {
     static Geometry of(Piece piece) {
@@ -172,13 +176,13 @@ public final class FourierBoxes {
           steps[next] = strides.stride(axis);
         }
       }
-      if (steps[AXES - 1] > 1) { // no contiguous elements: runs of one
+      if (steps[AXES - 1] > 1) { // no elements are contiguous: each is a run
         return shifted(extents, steps, base);
       }
       return new Geometry(extents[2], extents[1], steps[1], steps[0], base);
     }
 
-    /** This geometry with a run of one element inside. */
+    /** The geometry of a box without contiguous elements: each run is one element. */
     private static Geometry shifted(long[] extents, long[] steps, long base) {
       if (extents[0] > 1) {
         throw new IllegalStateException("Three axes without a contiguous one");

@@ -6,15 +6,15 @@ import org.tilespark.layout.ElementType;
 
 /**
  * One plan of cuFFT, and how often it is executed: a batch of transforms of one to three adjacent
- * axes, element (b, i, j, k) is at {@code b * distance + ((i * embed1 + j) * embed2 + k) * stride}.
- * Offsets are counted in elements of the input or output, real or complex.
+ * axes, whose element (b, i, j, k) is at {@code b * distance + ((i * embed1 + j) * embed2 + k) *
+ * stride}. Offsets are counted in elements of the input or output, real or complex.
  *
- * @param kind kinds of numbers on the two sides
- * @param type type of the parts
- * @param lengths extents of the transformed axes, on the real side if there is one
+ * @param kind kinds of numbers of input and output
+ * @param type type of real numbers and of the parts of complex ones
+ * @param lengths extents of the transformed axes, of real numbers if input or output is real
  * @param in layout of the input
  * @param out layout of the output
- * @param batch transforms of one execution
+ * @param batch how many transforms one execution makes
  * @param repeats number of executions, each at a later offset
  */
 public record FourierPass(
@@ -24,9 +24,9 @@ public record FourierPass(
    *
    * @param embed extents of the array that holds one transform's elements
    * @param stride elements between neighbours of the innermost axis
-   * @param distance elements between the transforms of a batch
+   * @param distance elements from one transform of a batch to the next
    * @param start first element of the first execution
-   * @param step elements between executions
+   * @param step elements from the first element of an execution to that of the next
    */
   public record Side(List<Long> embed, long stride, long distance, long start, long step) {
     /** Copies the list. */
@@ -40,7 +40,7 @@ public record FourierPass(
     lengths = List.copyOf(lengths);
   }
 
-  /** This pass with offset 0 and one execution, as the key of cuFFT's plan. */
+  /** This pass with offset 0 and one execution: the key of its plan of cuFFT. */
   public FourierPass plan() {
     return new FourierPass(kind, type, lengths, atZero(in), atZero(out), batch, 1);
   }

@@ -10,8 +10,8 @@ import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.layout.Shape;
 
 /**
- * Chooses plans of cuFFT that together compute a {@link FourierProblem}. Axes of extent 1 need
- * none. Adjacent transformed axes form one plan. The axes before them or those after them can be
+ * Chooses plans of cuFFT that together compute a {@link FourierProblem}. Axes of extent 1 need no
+ * plan. Adjacent transformed axes form one plan. The axes before them or those after them can be
  * its batch; if there are both, the plan is executed once for each index of the axes before. (A
  * caller with many plans over a middle axis alone does better to permute first.)
  *
@@ -21,18 +21,18 @@ import org.tilespark.layout.Shape;
  * several times as large for other lengths, unless batches are cut.
  */
 public final class FourierPlanner {
-  /** The ways there are. */
+  /** The number of ways, which are numbered from 0. */
   public static final int WAYS = 7;
 
   private FourierPlanner() {}
 
   /**
-   * The passes, in order. The first reads the input; where one side is real, the first pass
-   * converts (real to half), or the last (half to real); all others work in place on the complex
-   * side.
+   * The passes that compute a problem, in their order. The first reads the input. If the input is
+   * real, the first pass converts to complex numbers; if the output is real, the last pass converts
+   * to real ones. All other passes work in place on the complex array.
    *
    * @param way from 0 to {@link #WAYS} - 1
-   * @return none if all transformed axes have extent 1
+   * @return the passes; none if all transformed axes have extent 1
    */
   public static List<FourierPass> passes(FourierProblem problem, int way) {
     SortedSet<Integer> axes = new TreeSet<>();
@@ -73,7 +73,7 @@ public final class FourierPlanner {
     return complex(problem, problem.kind(), shape, axes, way);
   }
 
-  /** In-place passes over axes, the innermost ones first. */
+  /** Passes that work in place on complex numbers, those over the innermost axes first. */
   private static List<FourierPass> complex(
       FourierProblem problem, Kind kind, Shape shape, SortedSet<Integer> axes, int way) {
     List<Integer> left = new ArrayList<>(axes);
@@ -92,10 +92,12 @@ public final class FourierPlanner {
   }
 
   /**
-   * The transform over the axes from first to last, all that are longer than 1.
+   * The passes of one transform over the axes from {@code first} to {@code last}, except those of
+   * extent 1.
    *
-   * @param full the array, on the real side where there is one
-   * @param half the array on the complex side with the halved axis
+   * @param full shape of the real array if the input or the output is real, otherwise of the
+   *     complex array
+   * @param half shape of the complex array, whose halved axis has its half extent
    */
   private static List<FourierPass> group(
       Kind kind, FourierProblem problem, Shape full, Shape half, int first, int last, int way) {
@@ -122,7 +124,7 @@ public final class FourierPlanner {
     List<FourierPass> passes = new ArrayList<>();
     long done = 0;
     while (done < batch) {
-      // First as many executions of equal size as fit, then one for the rest.
+      // First as many executions of equal size as fit, then one for the remaining transforms.
       long count = Math.min(each, batch - done);
       long repeats = loops ? outer : (batch - done) / count;
       Side fullSide = side(lengths, inner, fullElements, done, count, loops);
@@ -142,7 +144,10 @@ public final class FourierPlanner {
     return passes;
   }
 
-  /** One side of a group of axes with {@code elements} elements at distance {@code inner}. */
+  /**
+   * The layout of the input or output of a transform over adjacent axes, which have {@code
+   * elements} elements at distance {@code inner} from each other.
+   */
   private static Side side(
       List<Long> embed, long inner, long elements, long done, long count, boolean loops) {
     long distance = inner > 1 ? 1 : elements;

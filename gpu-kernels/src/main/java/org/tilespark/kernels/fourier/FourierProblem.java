@@ -15,9 +15,9 @@ import org.tilespark.layout.Shape;
  * them back, times 6 x 9.
  *
  * @param shape input extents, outermost first; all at least 1
- * @param type FLOAT32 or FLOAT64, of the parts of complex numbers too
+ * @param type type of real numbers and of the parts of complex ones: FLOAT32 or FLOAT64
  * @param axes transformed axes, each once; with a half spectrum the last one is the halved axis
- * @param kind kinds of numbers on the two sides, and the sign of the exponent
+ * @param kind kinds of numbers of input and output, and the sign of the exponent
  * @param realExtent with {@link Kind#HALF_TO_REAL} the extent of the halved axis of the output;
  *     otherwise 0
  */
@@ -41,7 +41,7 @@ public record FourierProblem(
   }
 
   /**
-   * Checks the parts against each other.
+   * Checks the components against each other.
    *
    * @throws IllegalArgumentException if an extent is 0, the type is not FLOAT32 or FLOAT64, axes
    *     are missing, repeated or out of range, or the half spectrum is not that of the real extent
@@ -80,7 +80,10 @@ public record FourierProblem(
     }
   }
 
-  /** The axis that is halved, where half a spectrum is involved. */
+  /**
+   * The axis that has half a spectrum in the input or output, with {@link Kind#REAL_TO_HALF} and
+   * {@link Kind#HALF_TO_REAL}.
+   */
   public int halvedAxis() {
     return axes.get(axes.size() - 1);
   }
@@ -110,13 +113,19 @@ public record FourierProblem(
     return Shape.of(extents);
   }
 
-  /** The axes that are transformed complex to complex: all but the halved one, if there is one. */
+  /**
+   * The axes that are transformed from complex to complex numbers: all but the halved one, if there
+   * is one.
+   */
   public List<Integer> complexAxes() {
     boolean halved = kind == Kind.REAL_TO_HALF || kind == Kind.HALF_TO_REAL;
     return halved ? axes.subList(0, axes.size() - 1) : axes;
   }
 
-  /** The extents of the transformed axes on the side where they are longer, in order of axes. */
+  /**
+   * The extents of the transformed axes, in order of axes: of each axis the longer of its extents
+   * in input and output.
+   */
   public List<Long> lengths() {
     List<Long> lengths = new ArrayList<>();
     for (int axis : axes) {

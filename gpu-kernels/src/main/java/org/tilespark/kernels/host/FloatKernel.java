@@ -5,10 +5,10 @@ package org.tilespark.kernels.host;
  * Stateless.
  */
 abstract class FloatKernel {
-  /** Rows of the part of C that one call makes: those of a panel of A. */
+  /** Rows of a micro tile, the part of C that one call makes: those of a panel of A. */
   final int rows;
 
-  /** Columns of the part of C: those of a panel of B. */
+  /** Columns of a micro tile: those of a panel of B. */
   final int cols;
 
   FloatKernel(int rows, int cols) {
@@ -16,7 +16,7 @@ abstract class FloatKernel {
     this.cols = cols;
   }
 
-  /** The fastest on a CPU like {@code profile}. */
+  /** The fastest kernel on a CPU like {@code profile}. */
   static FloatKernel of(HostProfile profile) {
     if (profile.vectorBits() == 0) {
       return new FloatScalars4x4();
@@ -29,23 +29,27 @@ abstract class FloatKernel {
    * chain by chain: a chain is a sequence of fused multiply-adds for one element that begins with
    * zero.
    *
-   * @param fromA index in {@code panels.a} of the first step
-   * @param fromB index in {@code panels.b} of the first step
+   * @param fromA index in {@code panels.a} of the first step's numbers
+   * @param fromB index in {@code panels.b} of the first step's numbers
    * @param chain steps of a chain; the last may have fewer
    * @param to index in {@code panels.part} of the micro tile
    */
   abstract void chains(FloatPanels panels, int fromA, int fromB, int steps, int chain, int to);
 
-  /** Adds some elements of {@code panels.part} to those of {@code panels.group}. */
+  /**
+   * Adds {@code elements} elements of {@code panels.part}, from index {@code in} on, to those of
+   * {@code panels.group} with the same indices.
+   */
   abstract void addPart(FloatPanels panels, int in, int elements);
 
   /**
    * Adds the first elements of {@code panels.group}, whole micro tiles, to {@code panels.sum} from
-   * an index on, and the rounding errors of these additions to {@code panels.error} (Knuth's
-   * two-sum). For the last group the sums go to {@code panels.group} and the errors to {@code
-   * panels.part} instead.
+   * index {@code at} on, and the rounding errors of these additions to {@code panels.error}
+   * (Knuth's two-sum). For the last group the sums go to {@code panels.group} and the errors to
+   * {@code panels.part} instead.
    *
-   * @param steps the group; {@code error} holds nothing before the second
+   * @param steps the group's number and size; {@code panels.error} holds nothing before the second
+   *     group
    */
   abstract void addGroup(
       FloatPanels panels, int in, int elements, int at, PackedPanels.Steps steps);
@@ -54,8 +58,8 @@ abstract class FloatKernel {
    * Fills {@code panels.result} with the sums of a micro tile of {@code panels.group} and its
    * errors in {@code panels.part}.
    *
-   * @param in index of the micro tile
-   * @return true if all are finite
+   * @param in index of the micro tile's first element in both arrays
+   * @return true if all these sums are finite
    */
   abstract boolean addErrors(FloatPanels panels, int in);
 }

@@ -6,19 +6,19 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 
 /** {@link PackedPanels} of floats. */
 final class FloatPanels extends PackedPanels {
-  /** Elements for which a loop takes less time than a call. */
+  /** Fewer elements than this are copied by a loop, which takes less time than a call. */
   private static final int FEW = 8;
 
   private final FloatKernel kernel;
   float[] part = {}; // micro tiles of a block: sums of some chains; in the end, errors
-  float[] group = {}; // micro tiles of a block: sums of those partial sums; in the end, the total
+  float[] group = {}; // micro tiles of a block: sums of part's sums; in the end, the total
   float[] a = {};
   float[] b = {};
   private final float[] pieces = new float[Packing.PIECES_BYTES / Float.BYTES];
   final float[] before;
   final float[] result;
   float[] sum = {};
-  float[] error = {}; // what sum lost to rounding
+  float[] error = {}; // rounding errors that sum lacks
 
   FloatPanels(FloatKernel kernel) {
     super(kernel.rows, kernel.cols, Float.BYTES);
@@ -73,7 +73,7 @@ final class FloatPanels extends PackedPanels {
     int elements = rows * cols;
     int span = steps.chain() * SumOrder.SPAN;
     int from = 0;
-    do { // without steps, a sum of nothing
+    do { // without steps, the sum is 0
       int to = Math.min(from + span, steps.count());
       int p = from;
       do {
@@ -101,7 +101,10 @@ final class FloatPanels extends PackedPanels {
     } while (from < steps.count());
   }
 
-  /** Adds a micro tile of {@code part} to that of {@code group}. */
+  /**
+   * Adds the sums in {@code part} of the micro tile at {@code in} to those in {@code group}; if
+   * {@code isFirst}, replaces those.
+   */
   private void addSpan(int in, boolean isFirst) {
     if (isFirst) {
       System.arraycopy(part, in, group, in, rows * cols);
@@ -110,7 +113,7 @@ final class FloatPanels extends PackedPanels {
     }
   }
 
-  /** Adds a micro tile of {@code group} to the sums at {@code at}. */
+  /** Adds the group's micro tile at {@code in} to the sums from index {@code at} on. */
   private void addGroup(int in, Steps steps, int at) {
     if (steps.number() > 0) {
       kernel.addGroup(this, in, rows * cols, at, steps);
@@ -127,15 +130,19 @@ final class FloatPanels extends PackedPanels {
   }
 
   /**
-   * Fills {@link #result} with the sums of a micro tile of the group and its errors.
+   * Fills {@link #result} with the sums of the micro tile at {@code at} of the group, plus their
+   * errors.
    *
-   * @return true if all are finite
+   * @return true if all results are finite
    */
   boolean addErrors(int at) {
     return kernel.addErrors(this, at);
   }
 
-  /** Copies {@code steps} pieces of {@code count} elements into a panel, step by step. */
+  /**
+   * Copies elements from {@code first} on, as many as a panel is wide, of each of {@code steps}
+   * pieces of {@code count} elements into a panel.
+   */
   static void deal(
       float[] pieces, int first, int count, float[] panel, int at, int width, int steps) {
     int present = Math.min(width, count - first);

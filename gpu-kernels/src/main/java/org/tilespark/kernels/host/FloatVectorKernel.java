@@ -4,7 +4,7 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
-/** Common part of the FLOAT micro-kernels on vectors. */
+/** Common part of the micro-kernels for floats on vectors. */
 abstract class FloatVectorKernel extends FloatKernel {
   static final VectorSpecies<Float> SPECIES = FloatVector.SPECIES_PREFERRED;
   static final int LANES = SPECIES.length();

@@ -29,11 +29,14 @@ final class HostCode {
    */
   static final int CHUNK = 256;
 
-  /** Runs of fewer bytes are copied by our own loop, which is faster than a call for them. */
+  /**
+   * Runs of at most this number of bytes are copied by our own loop, which is faster than a call
+   * for them.
+   */
   private static final int CALL_BYTES = 64;
 
   private static final Unsafe UNSAFE = HostMemory.unsafe();
-  private static final long BASE = Unsafe.ARRAY_BYTE_BASE_OFFSET; // of arrays of every type
+  private static final long BASE = Unsafe.ARRAY_BYTE_BASE_OFFSET; // for arrays of every type
 
   private final ElementwiseProgram program;
   private final FusedAxes axes;
@@ -43,7 +46,7 @@ final class HostCode {
   private final byte[] bytes = new byte[CHUNK];
   private final short[] shorts = new short[CHUNK];
 
-  /** Computes or stores one chunk. */
+  /** Computes one instruction's values for a chunk, or stores an output's chunk. */
   private interface Step {
     void run(Chunk chunk);
   }
@@ -51,23 +54,23 @@ final class HostCode {
   /** A consumer of neighbouring elements of one row of the fused axes. */
   private interface RowPart {
     /**
-     * Takes the elements.
+     * Takes neighbouring elements.
      *
-     * @param at the first one's index in the chunk
-     * @param count how many
-     * @param index index of the first one along each fused axis
+     * @param at index of the first element in the chunk
+     * @param count how many elements
+     * @param index index of the first element along each fused axis
      */
     void take(int at, int count, long[] index);
   }
 
-  /** Position of the steps in a block. */
+  /** The chunk of a block that the steps compute, and the block's arrays. */
   private final class Chunk {
     final long[] origin;
     final List<double[]> vectors;
     final List<List<HostMemory>> inputs;
     final List<List<HostMemory>> outputs;
-    final long[] extents; // of fused axes
-    final List<long[]> strides; // of inputs, along fused axes
+    final long[] extents; // of the fused axes
+    final List<long[]> strides; // of each input along the fused axes
     final long[] index;
     long first;
     int count;
@@ -115,7 +118,7 @@ final class HostCode {
     new Compiler().compile();
   }
 
-  /** The type of an output's numbers. */
+  /** The element type of an output. */
   ElementType outputType(int output) {
     return outputTypes.get(output);
   }
@@ -140,13 +143,13 @@ final class HostCode {
     }
   }
 
-  /** Gives each value its array and makes the steps. */
+  /** Gives each value of the program its array and makes the steps. */
   private final class Compiler implements Instruction.Visitor<Object> {
     private final List<ElementType> types = program.types();
-    private final Object[] arrays = new Object[types.size()]; // of values
+    private final Object[] arrays = new Object[types.size()]; // by number of the value
     private final int[] lastUse = new int[types.size()];
     private final Map<Class<?>, Deque<Object>> free = new HashMap<>();
-    private int now; // the instruction that is being compiled
+    private int now; // number of the instruction that is being compiled
 
     void compile() {
       List<Instruction> code = program.code();
@@ -178,7 +181,9 @@ final class HostCode {
       }
     }
 
-    /** Releases a value's array to others if this was its last use. */
+    /**
+     * Lets other values use a value's array if this was the last instruction that reads the value.
+     */
     private void release(int value) {
       if (lastUse[value] == now) {
         free.get(arrays[value].getClass()).push(arrays[value]);
@@ -193,8 +198,8 @@ final class HostCode {
     }
 
     /**
-     * The array for copies between memory and {@code values}: {@code values} itself, unless
-     * elements are narrower in memory.
+     * The array through which numbers are copied between memory and {@code values}: {@code values}
+     * itself, unless elements are narrower in memory.
      */
     private Object staged(ElementType type, Object values) {
       return type == ElementType.INT8 ? bytes : type == ElementType.INT16 ? shorts : values;
@@ -241,7 +246,7 @@ final class HostCode {
 
     @Override
     public Object constant(Instruction.Constant constant) {
-      lastUse[now] = Integer.MAX_VALUE; // filled once
+      lastUse[now] = Integer.MAX_VALUE; // constants are filled in once
       Object values = HostNumbers.array(constant.type(), CHUNK);
       HostNumbers.fill(constant.type(), values, constant.bits());
       return values;
@@ -339,7 +344,10 @@ final class HostCode {
     }
   }
 
-  /** Copies from memory to an array; places and lengths in bytes. */
+  /**
+   * Copies {@code length} bytes from memory to an array; {@code start} and {@code at} are in bytes
+   * too.
+   */
   private static void copy(HostMemory from, long start, Object to, int at, int length) {
     Object base = from.base();
     long source = from.offset() + start;

@@ -23,7 +23,7 @@ public final class HostElementwise {
   private static final int PROGRAMS = 16;
 
   private final PlanCache<ElementwiseProgram, HostCode> codes = new PlanCache<>(PROGRAMS);
-  private final Map<ElementwiseProgram, HostCode> met = new IdentityHashMap<>(); // to hash no code
+  private final Map<ElementwiseProgram, HostCode> met = new IdentityHashMap<>(); // avoids hashing
 
   /**
    * Runs a program on one block.
@@ -32,10 +32,11 @@ public final class HostElementwise {
    *     broadcast
    * @param origin index of the block's first element in the whole array, from which {@code Place}
    *     counts
-   * @param vectors one for each of the program's, as long as the block along its axis
-   * @param inputs the planes of each input: one, or two of a complex one
+   * @param vectors one for each vector of the program, with as many numbers as the block has
+   *     elements along the vector's axis
+   * @param inputs the planes of each input: one plane if it is real, two if it is complex
    * @param outputs the planes of each output; a plane may be that of an input that is not
-   *     broadcast, or must not overlap any other
+   *     broadcast; otherwise it must not overlap any other plane
    * @throws IllegalArgumentException if an array is missing, superfluous, or of another length
    */
   public void run(
@@ -83,8 +84,8 @@ public final class HostElementwise {
   }
 
   /**
-   * Runs programs of one input and one output, without vectors and places, one after the other in
-   * place.
+   * Runs programs of one input and one output, without vectors and places, one after the other;
+   * each replaces the block's elements by its results.
    *
    * @param block real elements of the type that all programs take and give
    */

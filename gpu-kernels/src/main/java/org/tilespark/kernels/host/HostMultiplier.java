@@ -39,7 +39,7 @@ public final class HostMultiplier implements Multiplier {
   private final DoubleKernel doubles;
   private final Queue<Stage> stages = new ConcurrentLinkedQueue<>();
 
-  /** One for this machine. */
+  /** A multiplier for this machine. */
   public HostMultiplier() {
     this(HostProfile.current());
   }
@@ -60,7 +60,7 @@ public final class HostMultiplier implements Multiplier {
     private FloatPanels floatPanels;
     private DoublePanels doublePanels;
 
-    /** The panels of an element type, made when they are first asked for. */
+    /** The panels of an element type, made when a call first asks for them. */
     PackedPanels panels(ElementType type) {
       if (type == ElementType.FLOAT32) {
         floatPanels = floatPanels == null ? new FloatPanels(floats) : floatPanels;

@@ -14,7 +14,7 @@ final class HostNumbers {
 
   private HostNumbers() {}
 
-  /** An array for values of a type. */
+  /** A new array for values of a type. */
   static Object array(ElementType type, int length) {
     return switch (type) {
       case INT8, INT16, INT32 -> new int[length];
@@ -55,7 +55,9 @@ final class HostNumbers {
     }
   }
 
-  /** Converts bytes or shorts to ints; does nothing if both are one array. */
+  /**
+   * Converts bytes or shorts to ints; does nothing if {@code from} and {@code to} are one array.
+   */
   static void widen(Object from, Object to, int count) {
     if (from instanceof byte[] a) {
       int[] o = (int[]) to;
@@ -70,7 +72,9 @@ final class HostNumbers {
     }
   }
 
-  /** Converts ints to bytes or shorts; does nothing if both are one array. */
+  /**
+   * Converts ints to bytes or shorts; does nothing if {@code from} and {@code to} are one array.
+   */
   static void narrow(Object from, Object to, int count) {
     if (to instanceof byte[] o) {
       int[] a = (int[]) from;
@@ -86,8 +90,8 @@ final class HostNumbers {
   }
 
   /**
-   * {@code yes} where the condition is not 0, else {@code no}; the three other arrays have one
-   * type. Uses masks: a branch on random conditions takes many times as long.
+   * Puts {@code yes} into {@code to} where the condition is not 0, else {@code no}; the three
+   * arrays have one type. Uses masks: a branch on random conditions takes many times as long.
    */
   static void select(int[] condition, Object yes, Object no, Object to, int count) {
     if (to instanceof double[] o) {
@@ -122,12 +126,15 @@ final class HostNumbers {
     }
   }
 
-  /** All bits if the truth is not 0, else none. */
+  /** A mask with all bits set if the truth is not 0, otherwise with none. */
   private static int mask(int truth) {
     return (truth | -truth) >> 31;
   }
 
-  /** Converts as {@code Instruction.Cast} says; {@code to} is an array for values of the type. */
+  /**
+   * Converts values to a type as {@code Instruction.Cast} says; {@code to} is an array for values
+   * of the type.
+   */
   static void cast(Object from, ElementType type, Object to, int count) {
     switch (type) {
       case INT8 -> {

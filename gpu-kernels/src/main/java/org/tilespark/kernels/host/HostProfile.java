@@ -16,11 +16,11 @@ import java.util.stream.Stream;
  * benchmarks measure.
  *
  * @param vectorBits width of the vectors, 128, 256 or 512; 0 if kernels run without vectors
- * @param registers vector registers of that width
- * @param l1Bytes first-level data cache of a core
- * @param l2Bytes second-level cache of a core
- * @param l3Bytes a core's share of the last-level cache, at least {@code l2Bytes}
- * @param cores cores that the JVM may use
+ * @param registers number of vector registers of that width
+ * @param l1Bytes bytes of a core's first-level data cache
+ * @param l2Bytes bytes of a core's second-level cache
+ * @param l3Bytes bytes of a core's share of the last-level cache, at least {@code l2Bytes}
+ * @param cores number of cores that the JVM may use
  * @param clockHertz cycles per second
  */
 public record HostProfile(
@@ -31,17 +31,20 @@ public record HostProfile(
     long l3Bytes,
     int cores,
     double clockHertz) {
-  /** First-level cache of a core, if the system does not say. */
+  /** Bytes of a core's first-level cache, if the system does not state them. */
   private static final long L1_BYTES = 32L << 10;
 
   private static final long L2_BYTES = 512L << 10;
   private static final long L3_BYTES = 2L << 20;
   private static final double CLOCK_HERTZ = 2.5e9;
 
-  /** Most bits that a core's multiply-add units take in a cycle: two of 256 or one of 512. */
+  /**
+   * The largest number of bits that a core's multiply-add units take in a cycle: two of 256 or one
+   * of 512.
+   */
   private static final int BITS_PER_CYCLE = 512;
 
-  /** Checks the numbers. */
+  /** Checks that the numbers are in range. */
   public HostProfile {
     if (vectorBits != 0 && vectorBits != 128 && vectorBits != 256 && vectorBits != 512) {
       throw new IllegalArgumentException(
@@ -64,7 +67,7 @@ public record HostProfile(
     return Current.PROFILE;
   }
 
-  /** The text in EXPLAIN: {@code 512-bit vectors}. */
+  /** The text for EXPLAIN: {@code 512-bit vectors}. */
   public String describe() {
     return vectorBits == 0 ? "no vectors" : vectorBits + "-bit vectors";
   }
@@ -79,12 +82,15 @@ public record HostProfile(
     return productRate(Double.SIZE);
   }
 
-  /** The widest vectors here, for {@code bits} at most. */
+  /** This profile with vectors of {@code bits} bits, and the number of registers of that width. */
   HostProfile withVectorBits(int bits) {
     return new HostProfile(bits, registersOf(bits), l1Bytes, l2Bytes, l3Bytes, cores, clockHertz);
   }
 
-  /** A multiply-add is two operations; nine tenths of them are in the inner loop. */
+  /**
+   * Operations per second on elements of {@code elementBits} bits: a multiply-add is two
+   * operations; nine tenths of the peak rate are assumed.
+   */
   private double productRate(int elementBits) {
     int bits = vectorBits == 0 ? elementBits : Math.min(2 * vectorBits, BITS_PER_CYCLE);
     return 0.9 * 2 * clockHertz * bits / elementBits;
@@ -96,7 +102,7 @@ public record HostProfile(
     return isX86 && bits < 512 ? 16 : 32;
   }
 
-  /** Holder: read at the first use. */
+  /** Holder of the current profile, which is read at the first use. */
   private static final class Current {
     static final HostProfile PROFILE = read(Path.of("/sys/devices/system/cpu/cpu0"));
 
@@ -115,7 +121,10 @@ public record HostProfile(
           clock(cpu));
     }
 
-    /** Bytes of a level's data cache, divided by the cores that share it. */
+    /**
+     * Bytes of a core's data cache of a level, divided by the cores that share it; {@code
+     * otherwise} if the system does not state them.
+     */
     private static long cacheBytes(Path cpu, int level, long otherwise) {
       for (int index = 0; index < 8; index++) {
         Path cache = cpu.resolve("cache/index" + index);
@@ -129,7 +138,9 @@ public record HostProfile(
       return otherwise;
     }
 
-    /** The bytes of {@code 32K} or {@code 1M}; 0 of anything else. */
+    /**
+     * The number of bytes that a text like {@code 32K} or {@code 1M} states; 0 for any other text.
+     */
     private static long bytes(String size) {
       if (!size.matches("\\d{1,9}[KM]")) {
         return 0;
@@ -138,7 +149,7 @@ public record HostProfile(
       return number << (size.endsWith("K") ? 10 : 20);
     }
 
-    /** How many numbers a list like {@code 0-3,8} has. */
+    /** How many numbers a list like {@code 0-3,8} has, in this case five. */
     private static int count(String list) {
       int count = 0;
       for (String range : list.split(",", -1)) {
@@ -167,7 +178,7 @@ public record HostProfile(
       }
     }
 
-    /** A file's one line; empty if it cannot be read. */
+    /** The only line of a file; empty if the file cannot be read. */
     private static String line(Path file) {
       try {
         return Files.readString(file, StandardCharsets.UTF_8).trim();

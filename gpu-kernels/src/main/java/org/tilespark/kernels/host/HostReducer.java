@@ -24,21 +24,21 @@ import sun.misc.Unsafe;
  * <p>For one thread at a time; it keeps tiles for the problems that it has solved.
  */
 public final class HostReducer {
-  /** Numbers in a tile with several columns: one of DOUBLE stays in the second-level cache. */
+  /** Numbers in a tile with several columns: a tile of DOUBLE stays in the second-level cache. */
   private static final int TILE = 1 << 15;
 
   /**
-   * Numbers of each sequence in a tile of several neighbouring sequences; few, so that the rows of
-   * the tile are long. A power of two.
+   * Numbers of each sequence in a tile of several neighbouring sequences; a small number, so that
+   * the rows of the tile are long. A power of two.
    */
   private static final int ROWS = 32;
 
-  /** Longest sequences along the innermost axis that are reduced several at a time. */
+  /** The longest sequences along the innermost axis of which several are reduced together. */
   private static final int SHORT = 64;
 
   private static final int PROBLEMS = 4;
 
-  private static final long BASE = Unsafe.ARRAY_BYTE_BASE_OFFSET; // of arrays of every type
+  private static final long BASE = Unsafe.ARRAY_BYTE_BASE_OFFSET; // for arrays of every type
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
   private final PlanCache<ReductionProblem, Run> runs = new PlanCache<>(PROBLEMS);
@@ -48,7 +48,8 @@ public final class HostReducer {
    *
    * @param in the array
    * @param out the results, which do not overlap the array
-   * @throws IllegalArgumentException if one of them has another length
+   * @throws IllegalArgumentException if {@code in} or {@code out} has another length than the
+   *     problem needs
    */
   public void reduce(ReductionProblem problem, HostMemory in, HostMemory out) {
     requireBytes("array", problem.shape().elements(), problem.type(), in);
@@ -67,24 +68,24 @@ public final class HostReducer {
     }
   }
 
-  /** A reduction made ready for one array after another. */
+  /** A reduction made ready, which reduces one array after another. */
   private static final class Run {
     private final ReductionProblem problem;
     private final ReducedAxes axes;
-    private final long length; // of a sequence
+    private final long length; // numbers of a sequence
     private final boolean alongRows; // sequences are along the innermost axis
-    private final int mostRows; // of a tile
+    private final int mostRows; // most rows of a tile
     private final int mostColumns;
     private final int width;
-    // A tile in the element type of memory, as ints if that is narrower, and in the type of the
-    // computation; both may be one array.
+    // The tile three times: in the element type of memory, as ints if that type is narrower, and in
+    // the type of the computation; two or all may be one array.
     private final Object raw;
     private final Object widened;
     private final Object tile;
     private final Object branches; // sums of the branches of a tree
     private final Object others; // copy of the part that is combined with the first half of a tile
-    private final List<Object> pieces = new ArrayList<>(); // of each level above tiles, a row each
-    private HostMemory in; // of the array under way
+    private final List<Object> pieces = new ArrayList<>(); // by level above tiles: a row a tree
+    private HostMemory in; // the array that is being reduced
     private HostMemory out;
 
     Run(ReductionProblem problem) {
@@ -126,12 +127,13 @@ public final class HostReducer {
       int columns;
       for (long first = 0; first < results; first += columns) {
         long left = results - first;
-        // Neighbouring columns are read together.
+        // Unless sequences are along the innermost axis, only those are read together whose numbers
+        // are neighbours in memory.
         long beside = alongRows ? left : ReducedAxes.runLength(axes.kept(), first);
         columns = (int) Math.min(Math.min(mostColumns, left), beside);
         if (length == 0) {
           out.slice(first * problem.outputType().bytes(), (long) columns * Long.BYTES)
-              .fill((byte) 0); // only sums are of nothing
+              .fill((byte) 0); // only a sum can have no numbers
         } else if (problem.reduction().isPlace()) {
           places(first, columns);
         } else {
@@ -140,7 +142,10 @@ public final class HostReducer {
       }
     }
 
-    /** The number of trees at a level; the leaves of level 0 are elements. */
+    /**
+     * The number of trees of a sequence at a level; trees of level 0 combine elements, others
+     * combine the results of the level below.
+     */
     private long count(int level) {
       long trees = length;
       for (int i = 0; i <= level; i++) {
@@ -149,13 +154,16 @@ public final class HostReducer {
       return trees;
     }
 
-    /** Results that are made by combining numbers in pairs. */
+    /** Makes results by combining numbers in pairs. */
     private void combined(long first, int columns) {
       combine(function().hostLoop(problem.computedIn()), first, columns, pieces.size(), 0);
       store(first, columns);
     }
 
-    /** Combines a tree of a level; the tile's first row has the results. */
+    /**
+     * Combines one tree of a level in each of the sequences; afterwards the tile's first row has
+     * the results.
+     */
     private void combine(HostLoop loop, long first, int columns, int level, long tree) {
       long start = tree * ReductionProblem.TREE;
       if (level == 0) {
@@ -187,8 +195,8 @@ public final class HostReducer {
     }
 
     /**
-     * Combines a tree of numbers in rows: first each branch, which is every 32nd row, then the
-     * branches' results.
+     * Combines one tree of each sequence: first each branch, which is every 32nd row from its own
+     * number on, then the branches' results.
      */
     private void combineRows(HostLoop loop, long first, int columns, long start, int rows) {
       int count = Math.min(rows, ROWS);
@@ -203,9 +211,9 @@ public final class HostReducer {
     }
 
     /**
-     * Combines the first half of the rows with the second half, until one row is left. The second
-     * half is copied to another array first, since the JVM does not vectorise a loop within one
-     * array.
+     * Combines the first half of the rows with the second half, again and again, until one row is
+     * left. The second half is copied to another array first, since the JVM does not vectorise a
+     * loop within one array.
      */
     private void halve(HostLoop loop, Object values, int rows, int columns) {
       for (int left = rows; left > 1; ) {
@@ -217,7 +225,7 @@ public final class HostReducer {
       }
     }
 
-    /** Results that are places: the place of the first extreme number of each sequence. */
+    /** Makes results that are places: the place of the first extreme number of each sequence. */
     private void places(long first, int columns) {
       long[] places = new long[columns];
       boolean least = problem.reduction() == Reduction.ARGMIN;
@@ -263,8 +271,9 @@ public final class HostReducer {
     }
 
     /**
-     * Reads every {@code step}th number, from {@code row} on, of the sequences from {@code first}
-     * on into the tile. The step is 1 for sequences along the innermost axis.
+     * Reads {@code rows} numbers of each sequence from number {@code first} on into the tile: every
+     * {@code step}th, from number {@code row} on. The step is 1 for sequences along the innermost
+     * axis.
      */
     private void fill(long first, int columns, long row, int rows, int step) {
       if (alongRows) {
@@ -285,7 +294,10 @@ public final class HostReducer {
       }
     }
 
-    /** Reads part of one sequence into a column, run by run. */
+    /**
+     * Reads {@code rows} numbers of one sequence, from number {@code row} on, into a column of the
+     * tile, run by run.
+     */
     private void readSequence(long start, int column, int columns, long row, int rows) {
       int run;
       for (int r = 0; r < rows; r += run) {
@@ -321,7 +333,7 @@ public final class HostReducer {
       }
     }
 
-    /** Writes the tile's first row. */
+    /** Writes the tile's first row as the results of the sequences from number {@code first} on. */
     private void store(long first, int columns) {
       int bytes = problem.outputType().bytes();
       Object from = bytes < Integer.BYTES ? raw : tile;

@@ -16,15 +16,15 @@ public final class HostSelection implements SelectedColumns {
   private final ColumnSelection selection;
   private final HostMemory tile;
   private final int[] found;
-  private final double[] bounds; // estimate plus error of those found
-  // The largest values of estimate minus error, as a heap with the least first
+  private final double[] bounds; // estimate plus error of the columns found
+  // The largest values of estimate minus error, as a heap whose first value is the least
   private final double[] heap;
-  private int held; // how many of these there are
+  private int held; // how many values the heap holds
 
   /**
-   * A selection.
+   * A selection on a tile.
    *
-   * @param tile (rows, columns), row-major; borrowed
+   * @param tile the tile (rows, columns), row-major; borrowed
    */
   public HostSelection(ColumnSelection selection, HostMemory tile) {
     this.selection = selection;
@@ -39,7 +39,7 @@ public final class HostSelection implements SelectedColumns {
   public int select(int row) {
     double least = selection.rows().least()[row];
     double widest = selection.widest(row);
-    double pass = least - widest; // lower estimates are out, whatever their error
+    double pass = least - widest; // columns of lower estimates are out, whatever their error
     boolean single = selection.type() == ElementType.FLOAT32;
     int width = selection.type().bytes();
     int cols = selection.columns().count();
@@ -53,7 +53,7 @@ public final class HostSelection implements SelectedColumns {
       double element = single ? UNSAFE.getFloat(base, at) : UNSAFE.getDouble(base, at);
       double estimate = element * scale[col] + shift[col];
       if (estimate < pass) {
-        continue; // most columns; NaN goes on
+        continue; // most columns end here; NaN does not
       }
       double error = selection.error(row, col);
       if (estimate + error < least) {
@@ -70,7 +70,7 @@ public final class HostSelection implements SelectedColumns {
     return heap.length > 0 ? above(least, count) : count;
   }
 
-  /** Keeps a number if it is among the largest. */
+  /** Puts a number into the heap if it is among the largest. */
   private void offer(double number) {
     if (held < heap.length) {
       int at = held++;
@@ -93,7 +93,10 @@ public final class HostSelection implements SelectedColumns {
     }
   }
 
-  /** Keeps the columns that may still be sought. */
+  /**
+   * Keeps, of the first {@code count} columns found, those whose estimate plus error is not below
+   * {@code least}; returns their number.
+   */
   private int above(double least, int count) {
     int kept = 0;
     for (int i = 0; i < count; i++) {

@@ -27,11 +27,12 @@ record HostTile(int width, long[] stage) {
   private static final long LOW_BYTES = 0x00ff00ff_00ff00ffL;
 
   /**
-   * One tile.
+   * Transposes one tile.
    *
-   * @param inBase with {@code in}, the tile's first element, in Unsafe's terms
+   * @param inBase base of the tile's first element in the input, in Unsafe's terms
+   * @param in offset of that element from {@code inBase}
    * @param inPitch bytes between rows of the input
-   * @param out the first element of the transposed tile in the stage, in Unsafe's terms
+   * @param out offset of the transposed tile's first element in the stage, in Unsafe's terms
    * @param outPitch bytes between rows of the transposed tile
    */
   void transpose(
@@ -55,7 +56,7 @@ record HostTile(int width, long[] stage) {
     }
   }
 
-  /** 8 x 8 bytes at a time: three rounds of exchanges, of 4-, 2- and 1-byte halves. */
+  /** Moves 8 x 8 bytes at a time: three rounds of exchanges, of 4-, 2- and 1-byte halves. */
   private static void eightRows1(
       Object inBase, long in, long inPitch, long[] stage, long out, long outPitch, int cols) {
     long from = in;
@@ -83,7 +84,7 @@ record HostTile(int width, long[] stage) {
       swap = ((d >>> 32) ^ h) & LOW_INT;
       h ^= swap;
       d ^= swap << 32;
-      // The same for pairs of columns, then for single ones.
+      // The same exchange for pairs of columns, then for single columns.
       swap = ((a >>> 16) ^ c) & LOW_SHORTS;
       c ^= swap;
       a ^= swap << 16;
@@ -126,7 +127,7 @@ record HostTile(int width, long[] stage) {
     }
   }
 
-  /** 8 x 4 elements of 2 bytes at a time: two squares of 4 x 4, two rounds each. */
+  /** Moves 8 x 4 elements of 2 bytes at a time: two squares of 4 x 4, in two rounds each. */
   private static void eightRows2(
       Object inBase, long in, long inPitch, long[] stage, long out, long outPitch, int cols) {
     long from = in;
@@ -183,7 +184,7 @@ record HostTile(int width, long[] stage) {
     }
   }
 
-  /** 8 x 2 elements of 4 bytes at a time: four squares of 2 x 2. */
+  /** Moves 8 x 2 elements of 4 bytes at a time: four squares of 2 x 2. */
   private static void eightRows4(
       Object inBase, long in, long inPitch, long[] stage, long out, long outPitch, int cols) {
     long from = in;
@@ -216,7 +217,7 @@ record HostTile(int width, long[] stage) {
     }
   }
 
-  /** 8 x 1 elements of 8 bytes at a time: one line of the stage. */
+  /** Moves 8 x 1 elements of 8 bytes at a time: one line of the stage. */
   private static void eightRows8(
       Object inBase, long in, long inPitch, long[] stage, long out, long outPitch, int cols) {
     long from = in;
@@ -244,7 +245,7 @@ record HostTile(int width, long[] stage) {
     }
   }
 
-  /** 8 x 1 elements of 16 bytes at a time, each two words: two lines of the stage. */
+  /** Moves 8 x 1 elements of 16 bytes at a time, each two words: two lines of the stage. */
   private static void eightRows16(
       Object inBase, long in, long inPitch, long[] stage, long out, long outPitch, int cols) {
     for (int j = 0; j < cols; j++) {
@@ -274,7 +275,7 @@ record HostTile(int width, long[] stage) {
     }
   }
 
-  /** One element at a time, for tiles of fewer rows or columns than a group. */
+  /** Moves one element at a time, for tiles of fewer rows or columns than a group has. */
   private void elementwise(
       Object inBase, long in, long inPitch, long out, long outPitch, int rows, int cols) {
     for (int i = 0; i < rows; i++) {

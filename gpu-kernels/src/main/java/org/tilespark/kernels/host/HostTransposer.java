@@ -27,34 +27,45 @@ import sun.misc.Unsafe;
  * #MAX_STAGE_BYTES} bytes, kept for the next call until {@link #close}.
  */
 public final class HostTransposer implements Transposer {
-  /** Bytes of the largest staging buffer: half of a usual second-level cache. */
+  /** Most bytes of a staging buffer: half of a usual second-level cache. */
   private static final int MAX_STAGE_BYTES = 576 << 10;
 
-  /** Least output bytes of a tile's row: eight cache lines, so that a copy's overhead is small. */
+  /**
+   * The least number of bytes of a tile's row in the output: eight cache lines, so that a copy's
+   * overhead is small.
+   */
   private static final int PIECE_BYTES = 512;
 
   /**
-   * Least input rows of a tile; more if that many are less than a piece. Measured, as are the next
-   * two.
+   * The least number of input rows of a tile; more if these rows make pieces of fewer than {@link
+   * #PIECE_BYTES} bytes. Measured, as are the next two limits.
    */
   private static final int MIN_TILE_ROWS = 128;
 
   /**
-   * Most input columns of a tile: as many cache lines of the buffer are written alternately, 32 KiB
-   * in all.
+   * The largest number of input columns of a tile: cache lines of the buffer, one for each column,
+   * are written alternately, 32 KiB in all.
    */
   private static final int MAX_TILE_COLS = 512;
 
-  /** Input bytes of a tile's row. */
+  /** Most bytes of a tile's row in the input. */
   private static final int MAX_TILE_COL_BYTES = 4096;
 
-  /** Adjacent output rows shorter than this are written many at a time. */
+  /**
+   * Output rows that follow each other without gaps are written together if each is shorter than
+   * this, in bytes.
+   */
   private static final int DENSE_BYTES = 256;
 
-  /** Runs of fewer bytes are copied by our own loop, which is faster than a call for them. */
+  /**
+   * Runs of fewer bytes than this are copied by our own loop, which is faster than a call for them.
+   */
   private static final int CALL_BYTES = 64;
 
-  /** Short runs are visited in squares of this many, so that lines are reused while cached. */
+  /**
+   * Side of the squares in which short runs are visited, so that cache lines are reused while they
+   * are cached.
+   */
   private static final int RUN_SQUARE = 32;
 
   private static final int LINE_BYTES = 64;
@@ -63,7 +74,7 @@ public final class HostTransposer implements Transposer {
 
   private final Queue<long[]> stages = new ConcurrentLinkedQueue<>();
 
-  /** How the elements of a problem are moved. */
+  /** The method that moves the elements of a problem. */
   private enum Way {
     NOTHING,
     COPY,
@@ -72,16 +83,18 @@ public final class HostTransposer implements Transposer {
   }
 
   /**
-   * A transpose made ready: its simplest form, and the method to run it. Safe for several threads.
+   * A transpose made ready: its simplest form, and the method that moves its elements. Safe for
+   * several threads.
    */
   public static final class Ready {
     private final TransposeProblem problem;
     private final Way way;
-    private final long width; // bytes of a run, or of an element of tiles
+    private final long width; // bytes of a run, or of an element
     private final long inBytes;
     private final long outBytes;
     private final long inStartBytes;
-    // In bytes per axis, outermost first; the innermost axes of a run are left out.
+    // Extents, and strides in bytes, of each axis, outermost first; the axes inside a run are left
+    // out.
     private final long[] extents;
     private final long[] inStrides;
     private final long[] outStrides;
@@ -100,7 +113,7 @@ public final class HostTransposer implements Transposer {
     }
   }
 
-  /** Prepares a transpose, which may then be run for any number of arrays. */
+  /** Prepares a transpose, which may then be run on any number of arrays. */
   public static Ready ready(TransposeProblem problem) {
     if (problem.bytes() == 0) {
       return new Ready(problem, Way.NOTHING, 0, 0, List.of());
@@ -137,10 +150,10 @@ public final class HostTransposer implements Transposer {
     transpose(ready(problem), in, out);
   }
 
-  /** As {@link #transpose(TransposeProblem, HostMemory, HostMemory)}. */
+  /** Transposes as {@link #transpose(TransposeProblem, HostMemory, HostMemory)} does. */
   public void transpose(Ready ready, HostMemory in, HostMemory out) {
     if (in.bytes() != ready.inBytes || out.bytes() != ready.outBytes) {
-      ready.problem.requireBytes(in.bytes(), out.bytes()); // says what is wrong
+      ready.problem.requireBytes(in.bytes(), out.bytes()); // throws with a message
     }
     switch (ready.way) {
       case NOTHING -> {}
@@ -174,7 +187,7 @@ public final class HostTransposer implements Transposer {
   }
 
   /**
-   * One call's array, described by its output axes; everything in bytes.
+   * The input and output of one call, described by the output's axes; strides are in bytes.
    *
    * <p>Index letters: {@code i} counts input rows, {@code j} input columns, {@code axis} output
    * axes.
@@ -200,12 +213,12 @@ public final class HostTransposer implements Transposer {
       outStrides = ready.outStrides;
     }
 
-    /** A tile's columns: the input's innermost axis. */
+    /** The axis of a tile's columns: the input's innermost axis. */
     private int colAxis() {
       return extents.length - 2;
     }
 
-    /** A tile's rows: the output's innermost axis. */
+    /** The axis of a tile's rows: the output's innermost axis. */
     private int rowAxis() {
       return extents.length - 1;
     }
@@ -216,7 +229,10 @@ public final class HostTransposer implements Transposer {
       forEachOuter(0, inStart, outStart, stage);
     }
 
-    /** Steps through the axes that are neither rows nor columns, in output order. */
+    /**
+     * Transposes the matrix at each step of the axes that are neither rows nor columns, in output
+     * order.
+     */
     private void forEachOuter(int axis, long in, long out, long[] stage) {
       if (axis == colAxis()) {
         transposeMatrix(in, out, stage);
@@ -227,7 +243,7 @@ public final class HostTransposer implements Transposer {
       }
     }
 
-    /** One matrix: (rows, cols) at {@code in} becomes (cols, rows) at {@code out}. */
+    /** Transposes one matrix: (rows, cols) at {@code in} becomes (cols, rows) at {@code out}. */
     private void transposeMatrix(long in, long out, long[] stage) {
       HostTile tile = new HostTile(width, stage);
       long rows = extents[rowAxis()];
@@ -258,8 +274,8 @@ public final class HostTransposer implements Transposer {
     }
 
     /**
-     * The extent of a tile: nearly equal for all tiles, so that the last one is not narrow; whole
-     * cache lines, whole groups of 8.
+     * The extent of a tile along an axis: nearly equal for all tiles, so that the last tile is not
+     * narrow; a multiple of whole cache lines and of 8.
      */
     private int tileExtent(long extent, int limit) {
       long quantum = Math.max(8, LINE_BYTES / width);
@@ -268,7 +284,10 @@ public final class HostTransposer implements Transposer {
       return (int) Math.min(limit, (even + quantum - 1) / quantum * quantum);
     }
 
-    /** An odd count of cache lines: rows of the buffer then spread over all cache sets. */
+    /**
+     * The bytes from one row of the buffer to the next: an odd number of cache lines, so that the
+     * rows spread over all cache sets.
+     */
     private static long stagePitch(long pieceBytes) {
       long lines = (pieceBytes + LINE_BYTES - 1) / LINE_BYTES;
       return (lines | 1) * LINE_BYTES;
@@ -276,7 +295,7 @@ public final class HostTransposer implements Transposer {
 
     // --- runs that stay whole ---
 
-    /** Moves runs of {@code runBytes}, one for each step of the axes. */
+    /** Copies runs of {@code runBytes} bytes, one for each step of the axes. */
     void copyRuns(long runBytes) {
       int outerAxes = extents.length;
       // The two axes whose runs are closest together, in the output and in the input.

@@ -9,10 +9,11 @@ import sun.misc.Unsafe;
  * those of infinity. Safe for several threads.
  */
 public final class NanSearch {
-  // Adding this to the bits of a number without its sign gives a negative integer only for NaN.
+  // Added to the bits of a number without its sign, each of these gives a negative integer only for
+  // NaN.
   static final int FLOAT_CARRY = 0x007fffff;
   static final long DOUBLE_CARRY = 0x000fffffffffffffL;
-  // And this one of an infinite number too.
+  // Added likewise, this gives a negative integer for an infinite number too.
   private static final int NOT_FINITE_CARRY = 0x00800000;
 
   private static final long PAIR_MASK = 0x7fffffff7fffffffL;
@@ -33,7 +34,7 @@ public final class NanSearch {
     return new NanSearch(Vectors.bits() > 0);
   }
 
-  /** True if there is a NaN; integers are none. */
+  /** True if one of the values is NaN; integers never are. */
   public boolean hasNan(HostMemory values, ElementType type) {
     return switch (type) {
       case FLOAT32 -> hasNanFloat(values);
@@ -52,7 +53,7 @@ public final class NanSearch {
    * Copies numbers; true if one of them is NaN. Between arrays of bytes, each number is read once.
    *
    * @param from the numbers
-   * @param to as many bytes, which do not overlap with {@code from}
+   * @param to memory of as many bytes, which does not overlap {@code from}
    */
   public boolean copyHasNan(HostMemory from, HostMemory to, ElementType type) {
     boolean isFloating = type == ElementType.FLOAT32 || type == ElementType.FLOAT64;
@@ -80,7 +81,7 @@ public final class NanSearch {
     return hasNan(to, type);
   }
 
-  /** The index of the first byte in an array of bytes. */
+  /** The index of a range's first byte in its array of bytes. */
   private static int index(HostMemory memory) {
     return (int) (memory.offset() - Unsafe.ARRAY_BYTE_BASE_OFFSET);
   }
@@ -99,9 +100,10 @@ public final class NanSearch {
   }
 
   /**
-   * True if the bits of a float, without its sign, and {@code carry} make a negative number.
+   * True if, for one of the floats from {@code at} to {@code end}, its bits without the sign plus
+   * {@code carry} make a negative number.
    *
-   * @param end end of the range, exclusive
+   * @param end end of the floats in memory, exclusive
    */
   private static boolean hasFloatAbove(Object base, long at, long end, int carry) {
     long pairCarry = (long) carry << 32 | carry;

@@ -14,12 +14,12 @@ final class NanVectors {
 
   private NanVectors() {}
 
-  /** The bytes of {@code size} that fill whole vectors. */
+  /** The number of bytes, out of {@code size}, that fill whole vectors. */
   static long bound(long size) {
     return size - size % SPECIES.length();
   }
 
-  /** True if one of the floats from index {@code start} to {@code end} is NaN. */
+  /** True if one of the floats at byte index {@code start} to {@code end} is NaN. */
   static boolean hasNanFloat(byte[] bytes, int start, int end) {
     IntVector found = ByteVector.zero(SPECIES).reinterpretAsInts();
     for (int i = start; i < end; i += SPECIES.length()) {
@@ -33,7 +33,9 @@ final class NanVectors {
     return found.compare(VectorOperators.LT, 0).anyTrue();
   }
 
-  /** Copies {@code size} bytes of floats, whole vectors; true if one of the floats is NaN. */
+  /**
+   * Copies {@code size} bytes of floats, which are whole vectors; true if one of the floats is NaN.
+   */
   static boolean copyHasNanFloat(byte[] from, int start, byte[] to, int toStart, int size) {
     IntVector found = ByteVector.zero(SPECIES).reinterpretAsInts();
     for (int i = 0; i < size; i += SPECIES.length()) {
@@ -45,7 +47,10 @@ final class NanVectors {
     return found.compare(VectorOperators.LT, 0).anyTrue();
   }
 
-  /** Copies {@code size} bytes of DOUBLE, whole vectors; true if one of the doubles is NaN. */
+  /**
+   * Copies {@code size} bytes of DOUBLE, which are whole vectors; true if one of the doubles is
+   * NaN.
+   */
   static boolean copyHasNanDouble(byte[] from, int start, byte[] to, int toStart, int size) {
     LongVector found = ByteVector.zero(SPECIES).reinterpretAsLongs();
     for (int i = 0; i < size; i += SPECIES.length()) {
@@ -57,7 +62,7 @@ final class NanVectors {
     return found.compare(VectorOperators.LT, 0).anyTrue();
   }
 
-  /** True if one of the doubles from index {@code start} to {@code end} is NaN. */
+  /** True if one of the doubles at byte index {@code start} to {@code end} is NaN. */
   static boolean hasNanDouble(byte[] bytes, int start, int end) {
     LongVector found = ByteVector.zero(SPECIES).reinterpretAsLongs();
     for (int i = start; i < end; i += SPECIES.length()) {

@@ -37,25 +37,25 @@ abstract class PackedPanels {
   /**
    * Makes room for the panels of some steps of a block's rows and a tile's columns, and for sums.
    *
-   * @param groups groups of steps; with more than one, the sums that a group leaves for the next
-   *     take room for the whole tile
+   * @param groups number of groups of steps; with more than one, the sums that a group leaves for
+   *     the next take room for the whole tile
    */
   abstract void reserve(int tileRows, int tileCols, int blockRows, int steps, long groups);
 
-  /** Elements of the panels of A for a block. */
+  /** The number of elements of the panels of A for a block. */
   final int elementsA(int blockRows, int steps) {
     return Math.toIntExact(Ceil.to(blockRows, rows) * steps);
   }
 
-  /** Elements up to the end of the panels of B for a tile. */
+  /** The number of elements up to the end of the panels of B for a tile. */
   final int elementsB(int tileCols, int steps) {
     return Math.toIntExact(first + Ceil.to(tileCols, cols) * steps);
   }
 
-  /** Panels of A, an array of the element type. */
+  /** The array of the panels of A. */
   abstract Object a();
 
-  /** Panels of B, from {@link #first} on. */
+  /** The array of the panels of B, which begin at {@link #first}. */
   abstract Object b();
 
   /**
@@ -63,20 +63,20 @@ abstract class PackedPanels {
    */
   abstract Object pieces();
 
-  /** The micro tile of C that {@link #scale} computed, (rows, cols). */
+  /** The array with the micro tile of C that {@link #scale} computed, (rows, cols). */
   abstract Object result();
 
-  /** The former contents of C, (rows, cols), for {@link #scale}. */
+  /** The array for the former contents of C, (rows, cols), which {@link #scale} reads. */
   abstract Object before();
 
   /**
    * Multiplies the first panels of A by one of B and adds the products to the sums of micro tiles.
    * The last group leaves the sums of these micro tiles, in their order, for {@link #scale}.
    *
-   * @param tiles how many panels of A, and micro tiles
-   * @param fromB index of B's panel
+   * @param tiles how many panels of A are multiplied; each gives one micro tile
+   * @param fromB index of the first element of B's panel in {@link #b}
    * @param steps steps of the panels, and how they are summed
-   * @param at index of the first micro tile in a tile's sums
+   * @param at index in a tile's sums of the first micro tile's first element
    * @param summed called with the number of a micro tile once its sums are complete
    */
   abstract void multiply(int tiles, int fromB, Steps steps, int at, IntConsumer summed);
@@ -93,13 +93,13 @@ abstract class PackedPanels {
   record Steps(int count, int chain, int near, int number, boolean isLast) {}
 
   /**
-   * Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}.
+   * Fills {@link #result} with alpha times a micro tile's sums, plus beta times {@link #before}.
    *
-   * @param at index of the micro tile in the sums that {@link #multiply} left
+   * @param at index of the micro tile's first element in the sums that {@link #multiply} left
    */
   abstract void scale(int at, Factors factors);
 
-  /** Elements of the micro tiles that cover a matrix. */
+  /** The number of elements of the micro tiles that cover a matrix. */
   long padded(long rows, long cols) {
     return Ceil.div(rows, this.rows) * this.rows * Ceil.div(cols, this.cols) * this.cols;
   }
@@ -107,7 +107,7 @@ abstract class PackedPanels {
   /**
    * Index in the sums of the micro tile whose first row is {@code i} and first column {@code j}.
    *
-   * @param tileRows rows of the tile that it is a part of
+   * @param tileRows rows of the tile of which the micro tile is a part
    */
   int index(int tileRows, int i, int j) {
     int down = (tileRows + rows - 1) / rows;

@@ -14,18 +14,22 @@ import sun.misc.Unsafe;
 final class Packing {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** Steps of a panel that are written together: they stay in the first-level cache. */
+  /**
+   * Steps of a panel that are written one after the other: as many as stay in the first-level
+   * cache.
+   */
   private static final int STEPS = 64;
 
   /** Bytes of a row that are read at a time: a page, so that the CPU reads ahead. */
   private static final int PIECE_BYTES = 4096;
 
   /**
-   * Rows of which a piece is read before the pieces are distributed to one panel after the other.
+   * Rows of an operand of which a piece is read before the pieces are distributed to one panel
+   * after the other.
    */
   private static final int ROWS = 16;
 
-  /** Bytes of the pieces that are dealt out together. */
+  /** Bytes of the pieces that are distributed together. */
   static final int PIECES_BYTES = ROWS * PIECE_BYTES;
 
   private Packing() {}
@@ -34,7 +38,7 @@ final class Packing {
    * An operand in memory.
    *
    * @param lead elements between neighbouring rows as stored
-   * @param isAlongK true if a stored row holds the steps of one {@code x}; false if it holds all
+   * @param isAlongK true if a stored row holds all steps of one {@code x}; false if it holds all
    *     {@code x} of one step
    * @param bytes bytes of an element, 4 or 8
    */
@@ -44,18 +48,21 @@ final class Packing {
     }
   }
 
-  /** A part of an operand: {@code count} of {@code x}, {@code steps} of {@code p}. */
+  /**
+   * A part of an operand: {@code count} rows or columns from {@code x} on, of {@code steps} steps
+   * from {@code p} on.
+   */
   record Part(Operand operand, long x, int count, long p, int steps) {}
 
   /**
    * An array of consecutive panels.
    *
-   * @param from index of the first element
+   * @param from index in {@code array} of the first panel's first element
    * @param width width of a panel; the last one is filled up with zeros
-   * @param pieces an array of the same type, of {@link #PIECES_BYTES}, to work in
+   * @param pieces an array of the same type with {@link #PIECES_BYTES} bytes, as scratch
    */
   record Panels(Object array, int from, int width, Object pieces) {
-    /** Elements of the panels that hold {@code count} of {@code x}. */
+    /** The number of elements of the panels that hold {@code count} rows or columns. */
     int elements(int count, int steps) {
       return Math.toIntExact(Ceil.to(count, width) * steps);
     }
@@ -65,12 +72,15 @@ final class Packing {
     }
   }
 
-  /** Offset of the elements of an array of float or double. */
+  /**
+   * Unsafe's offset of the first element of an array of float or double, given the bytes of an
+   * element.
+   */
   static long baseOffset(int bytes) {
     return bytes == Float.BYTES ? Unsafe.ARRAY_FLOAT_BASE_OFFSET : Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
   }
 
-  /** Packs a part whose elements are those of the panels. */
+  /** Packs a part whose elements have the panels' type. */
   static void pack(Part part, Panels to) {
     if (part.operand().isAlongK()) {
       for (int x = 0; x < part.count(); x += to.width()) {
@@ -88,7 +98,10 @@ final class Packing {
     }
   }
 
-  /** Reads {@code count} rows or columns of some steps, and distributes them to panels. */
+  /**
+   * Reads {@code count} rows or columns of up to {@link #ROWS} steps, and distributes them to
+   * panels.
+   */
   private static void deal(Part part, int x, int count, int p, Panels to) {
     int bytes = part.operand().bytes();
     int steps = Math.min(ROWS, part.steps() - p);
@@ -111,7 +124,7 @@ final class Packing {
     }
   }
 
-  /** Interleaves some steps of the rows of one panel. */
+  /** Interleaves up to {@link #STEPS} steps of the rows of one panel. */
   private static void interleave(Part part, int x, int p, Panels to) {
     int bytes = part.operand().bytes();
     int steps = Math.min(STEPS, part.steps() - p);
@@ -142,7 +155,7 @@ final class Packing {
     }
   }
 
-  /** Two rows of floats, two steps at a time: four values in two words. */
+  /** Interleaves two rows of floats, two steps at a time: four values in two words. */
   private static void pairs(
       Object base, long row, long lead, int steps, Object to, long target, int pitch) {
     int step = 0;
@@ -179,7 +192,7 @@ final class Packing {
     }
   }
 
-  /** Rounds packed floats to what a lower precision has. */
+  /** Rounds packed floats to the values that a lower precision has. */
   static void round(float[] panels, int from, int elements, Precision precision) {
     for (int e = from; e < from + elements; e++) {
       panels[e] = precision.round(panels[e]);

@@ -9,7 +9,7 @@ import sun.misc.Unsafe;
  * C in memory, or its transpose.
  *
  * @param rowStep elements between the starts of neighbouring rows
- * @param colStep elements between neighbouring columns
+ * @param colStep elements between the starts of neighbouring columns
  * @param bytes bytes of an element, 4 or 8
  */
 record ResultMatrix(
@@ -22,7 +22,7 @@ record ResultMatrix(
    * @param above true to store only the elements on the diagonal of C or above
    */
   record Piece(long i, int rows, long j, int cols, boolean above) {
-    /** The first column of a row that is stored. */
+    /** The first column of row {@code row} of the micro tile that is stored. */
     int firstCol(int row) {
       return above ? (int) Math.max(0, i + row - j) : 0;
     }
@@ -41,7 +41,7 @@ record ResultMatrix(
     return memory.offset() + (i * rowStep + j * colStep) * bytes;
   }
 
-  /** Writes alpha times a micro tile's sums plus beta times C's elements. */
+  /** Writes alpha times a micro tile's sums plus beta times C's elements into C. */
   void store(PackedPanels panels, int at, Piece piece, Factors factors) {
     if (factors.readsC()) {
       load(panels, piece);
@@ -74,7 +74,7 @@ record ResultMatrix(
     }
   }
 
-  /** Reads what C holds. */
+  /** Copies the elements of C in a micro tile to {@code panels.before}. */
   private void load(PackedPanels panels, Piece piece) {
     Object to = panels.before();
     for (int row = 0; row < piece.rows(); row++) {
@@ -91,7 +91,7 @@ record ResultMatrix(
     }
   }
 
-  /** Writes one element of FLOAT from its sum in double. */
+  /** Writes one element of C of type FLOAT, from its sum in double. */
   void put(long i, long j, double sum, Factors factors) {
     float value = ScaledSums.scaled(sum, factors, before(i, j, factors));
     UNSAFE.putFloat(memory.base(), address(i, j), value);
@@ -113,7 +113,7 @@ record ResultMatrix(
     return Packing.baseOffset(bytes) + (long) element * bytes;
   }
 
-  /** Copies few bytes, a multiple of 4: a loop takes less time than a call. */
+  /** Copies a small number of bytes, a multiple of 4: a loop takes less time than a call. */
   private static void copy(Object from, long source, Object to, long target, int bytes) {
     int at = 0;
     for (; at <= bytes - Long.BYTES; at += Long.BYTES) {

@@ -9,7 +9,7 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 final class ScaledSums {
   private ScaledSums() {}
 
-  /** {@link PackedPanels#scale} for floats, if the sums are finite. */
+  /** Does what {@link PackedPanels#scale} says, for floats; the sums must be finite. */
   static void scale(FloatPanels panels, int at, Factors factors) {
     float[] result = panels.result;
     float[] before = panels.before;
@@ -26,14 +26,17 @@ final class ScaledSums {
     }
   }
 
-  /** Alpha times a sum is rounded to double; this plus beta times C is rounded to float. */
+  /**
+   * One element of C for FLOAT: alpha times the sum is rounded to double; this plus beta times C is
+   * rounded to float.
+   */
   static float scaled(double sum, Factors factors, float before) {
     double product = factors.alpha() * sum;
     double beta = factors.beta();
     return (float) (beta == 0 ? product : product + beta * before);
   }
 
-  /** {@link PackedPanels#scale} for doubles. */
+  /** Does what {@link PackedPanels#scale} says, for doubles. */
   static void scale(DoublePanels panels, int at, Factors factors) {
     double[] result = panels.result;
     if (!panels.addErrors(at)) {
@@ -52,12 +55,15 @@ final class ScaledSums {
     }
   }
 
-  /** One sum of floats, if it is finite. */
+  /** One element's sum, plus its error, for FLOAT; the sum must be finite. */
   static double sum(FloatPanels panels, int at) {
     return (double) panels.group[at] + panels.part[at];
   }
 
-  /** One sum in double. The error of an infinite sum is ignored, since it was computed as NaN. */
+  /**
+   * One element's sum, plus its error, for DOUBLE. The error of an infinite sum is ignored, since
+   * it was computed as NaN.
+   */
   static double sum(DoublePanels panels, int at) {
     double sum = panels.group[at];
     double error = panels.part[at];

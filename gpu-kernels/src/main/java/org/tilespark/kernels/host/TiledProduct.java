@@ -19,7 +19,7 @@ import org.tilespark.layout.ElementType;
  * <p>Index letters: {@code i} counts rows of C, {@code j} its columns, {@code p} steps of K.
  */
 final class TiledProduct {
-  /** A part of C. */
+  /** A part of C: {@code rows} rows from {@code i} on, {@code cols} columns from {@code j} on. */
   private record Area(long i, int rows, long j, int cols) {}
 
   private final MultiplyProblem problem;
@@ -27,7 +27,7 @@ final class TiledProduct {
   private final Packing.Operand colSide;
   private final ResultMatrix c;
   private final HostMultiplier.Stage stage;
-  private final long k; // steps that have a share in C
+  private final long k; // steps of K that contribute to C
   private final MultiplyProblem.Factors factors;
   private final boolean isHalf;
 
@@ -52,10 +52,10 @@ final class TiledProduct {
   }
 
   /**
-   * The product {@code problem} asks for.
+   * The product that {@code problem} describes.
    *
    * @param isHalf true if the elements below C's diagonal stay as they are
-   * @param stage the panels and sums to work in
+   * @param stage gives the panels and sums to work in
    */
   static TiledProduct of(
       MultiplyProblem problem,
@@ -99,21 +99,21 @@ final class TiledProduct {
     return Blocking.of(stage.profile(), panels, rows, cols, SumOrder.of(Math.max(1, k)).group());
   }
 
-  /** Receives a micro tile once its sums are made. */
+  /** Receives a micro tile once its sums are complete. */
   @FunctionalInterface
   private interface Summed {
     void store(MicroTile tile);
   }
 
   /**
-   * A part of C whose sums are complete.
+   * A micro tile of C whose sums are complete.
    *
-   * @param at index of its sums
+   * @param at index of the first of its sums in the panels' sums
    */
   private record MicroTile(long i, int rows, long j, int cols, int at) {}
 
   /**
-   * Makes the sums of a tile, a group of steps after the other.
+   * Makes the sums of a part of C, a group of steps after the other.
    *
    * @param blockRows rows of A whose panels stay in the second-level cache
    */
@@ -184,7 +184,10 @@ final class TiledProduct {
     }
   }
 
-  /** Writes a micro tile to C; of FLOAT only what is finite. */
+  /**
+   * Writes a micro tile to C; for FLOAT only the elements whose sums are finite, and adds the
+   * others to {@code rest}.
+   */
   private void store(PackedPanels panels, MicroTile tile, Rest rest) {
     if (panels instanceof FloatPanels floats && !floats.addErrors(tile.at)) {
       forEach(
@@ -209,7 +212,7 @@ final class TiledProduct {
     void store(long i, long j, int at);
   }
 
-  /** The elements of a micro tile that are asked for. */
+  /** Calls {@code element} for each element of a micro tile that the product must compute. */
   private void forEach(MicroTile tile, int pitch, Element element) {
     for (int row = 0; row < tile.rows; row++) {
       for (int col = 0; col < tile.cols; col++) {
@@ -253,7 +256,7 @@ final class TiledProduct {
       return elements.isEmpty();
     }
 
-    /** The part of the tile around them. */
+    /** The smallest part of the tile that contains all these elements. */
     Area area() {
       return new Area(top, (int) (bottom - top), left, (int) (right - left));
     }

@@ -23,7 +23,10 @@ final class Vectors {
     return FUSED;
   }
 
-  /** Bits of the widest vectors that kernels use; 0, with a line in the log, if they use none. */
+  /**
+   * Bits of the widest vectors that kernels use; 0, with a line in the log, if kernels use no
+   * vectors.
+   */
   static int bits() {
     String absence = absence();
     if (absence.isEmpty()) {
@@ -36,7 +39,7 @@ final class Vectors {
     return 0;
   }
 
-  /** The reason why there are no vectors; empty if there are. */
+  /** The reason why kernels use no vectors; empty if they do. */
   private static String absence() {
     if (ModuleLayer.boot().findModule("jdk.incubator.vector").isEmpty()) {
       return "the JVM was started without --add-modules=jdk.incubator.vector";
@@ -51,7 +54,7 @@ final class Vectors {
     return Api.bits() < LEAST_BITS ? "vectors have " + Api.bits() + " bits" : "";
   }
 
-  /** The value of a flag of HotSpot; {@code otherwise} where there is none of this name. */
+  /** The value of a HotSpot flag; {@code otherwise} if this JVM has no flag of this name. */
   private static String flag(String name, String otherwise) {
     try {
       HotSpotDiagnosticMXBean hotspot =
@@ -62,7 +65,7 @@ final class Vectors {
     }
   }
 
-  /** Linked only where the module is there. */
+  /** Calls of the Vector API; linked only if its module is there. */
   private static final class Api {
     static int bits() {
       return FloatVector.SPECIES_PREFERRED.vectorBitSize();

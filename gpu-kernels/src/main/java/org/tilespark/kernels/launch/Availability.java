@@ -11,19 +11,19 @@ import java.util.function.Supplier;
  * @param whyNot the reason, and what helps; empty if the value is available
  */
 public record Availability<T>(Optional<T> thing, String whyNot) {
-  /** Checks that there is either. */
+  /** Checks that there is either a value or a reason. */
   public Availability {
     if (thing.isPresent() != whyNot.isEmpty()) {
       throw new IllegalArgumentException("expected a thing or a reason, found " + thing + whyNot);
     }
   }
 
-  /** An available value. */
+  /** A value that is available. */
   public static <T> Availability<T> of(T thing) {
     return new Availability<>(Optional.of(thing), "");
   }
 
-  /** An absent value, with the reason. */
+  /** No value, for the reason {@code why}. */
   public static <T> Availability<T> not(String why) {
     return new Availability<>(Optional.empty(), why);
   }
@@ -33,15 +33,15 @@ public record Availability<T>(Optional<T> thing, String whyNot) {
     return thing.map(Availability::of).orElseGet(() -> not(why.get()));
   }
 
-  /** True if it is there. */
+  /** True if the value is available. */
   public boolean isPresent() {
     return thing.isPresent();
   }
 
   /**
-   * The thing.
+   * The value.
    *
-   * @throws IllegalStateException if it is not there; says why
+   * @throws IllegalStateException if the value is not available; the message has the reason
    */
   public T get() {
     return orElseThrow(IllegalStateException::new);

@@ -4,12 +4,12 @@ package org.tilespark.kernels.launch;
 public final class Ceil {
   private Ceil() {}
 
-  /** Pieces of {@code of} that cover {@code extent}. */
+  /** The number of pieces of length {@code of} that cover {@code extent}. */
   public static long div(long extent, long of) {
     return extent / of + (extent % of == 0 ? 0 : 1);
   }
 
-  /** The multiple of {@code of} at or above {@code extent}. */
+  /** The least multiple of {@code of} that is at least {@code extent}. */
   public static long to(long extent, long of) {
     return Math.multiplyExact(div(extent, of), of);
   }

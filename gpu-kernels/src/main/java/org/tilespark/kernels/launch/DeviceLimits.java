@@ -1,15 +1,16 @@
 package org.tilespark.kernels.launch;
 
 /**
- * Limits of a device that planners need; plain numbers, no handle.
+ * Limits of a device that planners need: plain numbers, and no handle of the device.
  *
  * @param computeMajor major compute capability, 9 for sm_90
  * @param computeMinor minor compute capability
- * @param multiprocessors count of streaming multiprocessors
- * @param maxThreadsPerBlock threads of one thread block
- * @param maxGridX thread blocks along x
- * @param sharedBytesPerBlock shared memory of one thread block without opting in to more
- * @param globalBytes device memory
+ * @param multiprocessors number of streaming multiprocessors
+ * @param maxThreadsPerBlock most threads of one thread block
+ * @param maxGridX most thread blocks along x
+ * @param sharedBytesPerBlock most bytes of shared memory of a thread block whose kernel does not
+ *     opt in to more
+ * @param globalBytes bytes of device memory
  */
 public record DeviceLimits(
     int computeMajor,

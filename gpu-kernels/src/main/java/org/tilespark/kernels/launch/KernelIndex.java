@@ -49,7 +49,7 @@ public final class KernelIndex {
   private final String compiler;
   private final Map<String, Kernel> kernels;
   private final String hash;
-  private final Map<String, String> files; // resources by source: fatbins, and PTX of functions
+  private final Map<String, String> files; // by source: name of the fatbin or PTX
 
   private KernelIndex(
       String compiler, Map<String, Kernel> kernels, String hash, Map<String, String> files) {
@@ -70,29 +70,30 @@ public final class KernelIndex {
   public record TileShape(int rows, int cols, int threads) {}
 
   /**
-   * How a kernel is launched.
+   * Traits of a kernel that its launch needs.
    *
-   * @param dynamicBytes dynamic shared memory that a thread block of it must be given; 0 where the
-   *     launch says how much, or none is needed
-   * @param blocksPerProcessor thread blocks of it that a multiprocessor holds at once, at least
-   * @param early true if it waits itself for the launches before it ({@code griddepcontrol.wait}),
-   *     so that it may be launched before they end
+   * @param dynamicBytes bytes of dynamic shared memory that each of its thread blocks must be
+   *     given; 0 if the launch says how many, or none are needed
+   * @param blocksPerProcessor the least number of its thread blocks that a multiprocessor holds at
+   *     once
+   * @param early true if the kernel itself waits for the launches before it ({@code
+   *     griddepcontrol.wait}), so that it may be launched before those end
    */
   public record Traits(int dynamicBytes, int blocksPerProcessor, boolean early) {
-    /** The traits of a kernel that the index does not state. */
+    /** The traits of a kernel for which the index states none. */
     static final Traits PLAIN = new Traits(0, 1, false);
   }
 
   /**
-   * One entry point.
+   * One kernel: an entry point of a fatbin.
    *
-   * @param name entry point, such as {@code transpose_vector_w4_64x64x256}
+   * @param name name of the entry point, such as {@code transpose_vector_w4_64x64x256}
    * @param source the {@code .cu} file without its ending; its fatbin has the same name
    * @param family name without width and tile, such as {@code transpose_vector}
-   * @param elementBytes width of an element
+   * @param elementBytes width of an element in bytes
    * @param shape tile and threads
-   * @param traits how it is launched
-   * @param architectures architectures it was compiled for
+   * @param traits traits that the launch needs
+   * @param architectures architectures for which the kernel was compiled
    */
   public record Kernel(
       String name,
@@ -107,7 +108,9 @@ public final class KernelIndex {
       architectures = Collections.unmodifiableSet(new TreeSet<>(architectures));
     }
 
-    /** True if a device of this compute capability can run it, as machine code or from PTX. */
+    /**
+     * True if a device of this compute capability can run the kernel, as machine code or from PTX.
+     */
     public boolean runsOn(int major, int minor) {
       return architectures.stream().anyMatch(arch -> architectureRunsOn(arch, major, minor));
     }
@@ -125,8 +128,8 @@ public final class KernelIndex {
   /**
    * The index that the build put into a folder of resources, with the fatbins.
    *
-   * @param folder absolute, such as {@code /org/tilespark/kernels/device/}
-   * @return {@link #EMPTY} if there is none, since it was built without nvcc
+   * @param folder absolute path of the folder, such as {@code /org/tilespark/kernels/device/}
+   * @return the index; {@link #EMPTY} if the folder has none, since it was built without nvcc
    * @throws IllegalStateException if the resource cannot be read
    */
   public static KernelIndex read(String folder) {
@@ -211,7 +214,9 @@ public final class KernelIndex {
             architectures));
   }
 
-  /** The number in the word that begins with {@code key}; {@code known} if no word does. */
+  /**
+   * The number in the word that begins with {@code key}; {@code known} if no word begins with it.
+   */
   private static int number(String[] words, String key, int known) {
     for (String word : words) {
       if (word.startsWith(key)) {
@@ -226,7 +231,7 @@ public final class KernelIndex {
     return kernels.isEmpty();
   }
 
-  /** The compiler that made them, such as {@code nvcc 13.0.88}; empty if there are none. */
+  /** The compiler that made the kernels, such as {@code nvcc 13.0.88}; empty if there are none. */
   public String compiler() {
     return compiler;
   }
@@ -240,7 +245,7 @@ public final class KernelIndex {
   }
 
   /**
-   * These kernels and further ones, of other sources.
+   * An index of these kernels and those of {@code more}, which come from other sources.
    *
    * @throws IllegalArgumentException if both have a source of the same name
    */
@@ -267,7 +272,7 @@ public final class KernelIndex {
     return file(source);
   }
 
-  /** The PTX of a source of functions, or why there is none: built without nvcc. */
+  /** The PTX of a source of functions, or why there is none: the jar was built without nvcc. */
   public Availability<String> functions(String source) {
     return files.containsKey(source)
         ? Availability.of(new String(file(source), StandardCharsets.US_ASCII))

@@ -4,13 +4,13 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * One kernel launch, ready to run but for its pointers.
+ * One kernel launch, which lacks only its pointers.
  *
  * <p>Every kernel takes one struct of 64-bit fields by value: the pointers, inputs first (one input
- * and one output for what only moves data), then {@link #words()}. Immutable.
+ * and one output for a kernel that only moves data), then {@link #words()}. Immutable.
  */
 public final class KernelLaunch {
-  /** Most bytes of a kernel's struct, including pointers and tensor maps. */
+  /** The largest number of bytes of a kernel's struct, including pointers and tensor maps. */
   public static final int MOST_STRUCT_BYTES = 16 << 10;
 
   private final String kernel;
@@ -20,8 +20,8 @@ public final class KernelLaunch {
   /**
    * A launch of {@code kernel}.
    *
-   * @param kernel entry point, such as {@code transpose_vector_w4_64x64x256}
-   * @param config launch shape
+   * @param kernel name of the entry point, such as {@code transpose_vector_w4_64x64x256}
+   * @param config shape of the launch
    * @param words the struct's fields after the pointers; copied
    */
   public KernelLaunch(String kernel, LaunchConfig config, long... words) {
@@ -30,12 +30,12 @@ public final class KernelLaunch {
     this.words = words.clone();
   }
 
-  /** Entry point. */
+  /** Name of the kernel's entry point. */
   public String kernel() {
     return kernel;
   }
 
-  /** Launch shape. */
+  /** Shape of the launch. */
   public LaunchConfig config() {
     return config;
   }

@@ -4,12 +4,12 @@ package org.tilespark.kernels.launch;
  * The shape of one kernel launch along x: every kernel here numbers its work with one 64-bit index
  * and loops if there are more pieces than thread blocks, so y and z stay 1.
  *
- * @param blocks thread blocks
- * @param threads threads of each thread block
- * @param sharedBytes dynamic shared memory of each thread block
+ * @param blocks number of thread blocks
+ * @param threads number of threads of each thread block
+ * @param sharedBytes bytes of dynamic shared memory of each thread block
  */
 public record LaunchConfig(int blocks, int threads, int sharedBytes) {
-  /** Checks that the numbers make sense on any device. */
+  /** Checks that the numbers make sense on a device. */
   public LaunchConfig {
     if (blocks < 1 || threads < 1 || sharedBytes < 0) {
       throw new IllegalArgumentException(
@@ -20,8 +20,8 @@ public record LaunchConfig(int blocks, int threads, int sharedBytes) {
   }
 
   /**
-   * One thread block for each of {@code pieces}, or as many as the grid allows, each then doing
-   * several.
+   * A launch with one thread block for each of {@code pieces} pieces of work, or as many thread
+   * blocks as the grid allows, each of which then does several pieces.
    *
    * @throws IllegalArgumentException if a thread block exceeds what the device allows
    */

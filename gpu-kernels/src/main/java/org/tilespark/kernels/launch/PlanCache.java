@@ -41,7 +41,8 @@ public final class PlanCache<K, V> {
         return known;
       }
     }
-    // Planned outside the lock: two threads may plan the same, and both get equal plans.
+    // The planner runs outside the lock: two threads may ask for the same decision, and both get
+    // equal ones.
     V planned = planner.apply(key);
     synchronized (entries) {
       entries.put(key, planned);
@@ -56,7 +57,7 @@ public final class PlanCache<K, V> {
     }
   }
 
-  /** Count of decisions held. */
+  /** The number of decisions that are kept. */
   public int size() {
     synchronized (entries) {
       return entries.size();

@@ -20,11 +20,12 @@ public record TuningTable<K, V>(Map<K, V> entries) {
   private static final String SEPARATOR = " = ";
 
   /**
-   * How the entries of one kind of table are read. They are written by their {@code toString}.
+   * The way to read the entries of one kind of table. Entries are written by their {@code
+   * toString}.
    *
    * @param name name of the kind, one word
    * @param key reads a class; throws {@link IllegalArgumentException} if the text is no class
-   * @param value reads a choice; throws likewise
+   * @param value reads a choice; throws likewise if the text is no choice
    */
   public record Format<K, V>(String name, Function<String, K> key, Function<String, V> value) {
     /**
@@ -60,7 +61,7 @@ public record TuningTable<K, V>(Map<K, V> entries) {
     return new TuningTable<>(Map.of());
   }
 
-  /** The choice for a class. */
+  /** The choice for a class; empty if the table has none. */
   public Optional<V> find(K key) {
     return Optional.ofNullable(entries.get(key));
   }

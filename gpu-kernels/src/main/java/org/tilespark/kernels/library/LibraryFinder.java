@@ -46,11 +46,11 @@ public final class LibraryFinder {
    *
    * @param file name of the library, such as {@code libcublas.so.13}; a name with a {@code *} is
    *     looked for in the directories only
-   * @param needs libraries that it needs; if they are in the same directory, they are loaded first,
-   *     from there
+   * @param needs file names of libraries that it needs; those in the same directory are loaded from
+   *     there first
    */
   public record Release(String file, List<String> needs) {
-    /** A release that needs those in its directory. */
+    /** A release that needs the libraries {@code needs}, where its directory has them. */
     public Release(String file, String... needs) {
       this(file, List.of(needs));
     }
@@ -68,7 +68,7 @@ public final class LibraryFinder {
       try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, file)) {
         files.forEach(found::add);
       } catch (IOException e) {
-        return List.of(directory.resolve(file)); // which is not there
+        return List.of(directory.resolve(file)); // a file that may not exist
       }
       found.sort(Comparator.reverseOrder());
       return found.isEmpty() ? List.of(directory.resolve(file)) : found;
@@ -80,7 +80,7 @@ public final class LibraryFinder {
   private final Class<?> binding;
   private final Map<String, ?> options;
   private final List<Release> releases;
-  private String bound; // guarded by this; null until then
+  private String bound; // guarded by this; null until a library is bound
   private final Map<List<Path>, String> misses = new HashMap<>(); // guarded by this
 
   /**
@@ -88,8 +88,8 @@ public final class LibraryFinder {
    *
    * @param name the library's name in messages
    * @param key the setting by which users name directories; the reason for a missing library names
-   *     it
-   * @param binding class with the native methods; all of them must be in the library
+   *     this setting
+   * @param binding class with the native methods; the library must have all of them
    * @param releases releases that are supported, the preferred one first
    */
   public LibraryFinder(String name, String key, Class<?> binding, Release... releases) {
@@ -108,7 +108,7 @@ public final class LibraryFinder {
   /**
    * This finder for a library whose functions are named differently from the methods.
    *
-   * @param names names of the functions
+   * @param names gives the function's name for each method
    */
   public LibraryFinder withNames(FunctionMapper names) {
     return new LibraryFinder(
@@ -124,8 +124,8 @@ public final class LibraryFinder {
    * the same directories only once, since a failed search opens files and directories and planners
    * ask at each query.
    *
-   * @param directories directories to look into when the system's loader does not know it, in this
-   *     order
+   * @param directories directories to look into when the system's loader does not know the library,
+   *     in this order
    * @return the file that was bound, or why there is none, and what helps
    */
   public synchronized Availability<String> bind(List<Path> directories) {
@@ -178,14 +178,17 @@ public final class LibraryFinder {
             + " or LD_LIBRARY_PATH");
   }
 
-  /** A release's file and the libraries that it needs, or the reason why they cannot be trusted. */
+  /**
+   * A release's file and the libraries that it needs, or the reason why one of these cannot be
+   * trusted.
+   */
   private static Availability<List<Path>> trusted(Path file, Release release) {
     List<Path> libraries = new ArrayList<>(List.of(file));
     release.needs().forEach(need -> libraries.add(file.resolveSibling(need)));
     return trusted(libraries);
   }
 
-  /** The libraries of these that exist, or the reason why one of them cannot be trusted. */
+  /** Those of the libraries that exist, or the reason why one of them cannot be trusted. */
   public static Availability<List<Path>> trusted(List<Path> libraries) {
     for (Path library : libraries) {
       try {
@@ -203,8 +206,8 @@ public final class LibraryFinder {
   }
 
   /**
-   * Loads the libraries that another one needs, so that its loader finds them in memory and does
-   * not search.
+   * Loads the libraries that a release needs, so that the system's loader finds them in memory and
+   * does not search.
    */
   private static boolean loads(Path directory, List<String> needs, List<String> tried) {
     for (String need : needs) {
@@ -232,7 +235,7 @@ public final class LibraryFinder {
     }
   }
 
-  /** The message of the system's loader, which follows JNA's own line. */
+  /** The message of the system's loader, without JNA's own first line. */
   private static String reason(UnsatisfiedLinkError e) {
     return String.valueOf(e.getMessage())
         .lines()

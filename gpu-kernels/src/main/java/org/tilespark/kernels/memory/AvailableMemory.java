@@ -15,8 +15,8 @@ public final class AvailableMemory {
   private AvailableMemory() {}
 
   /**
-   * Bytes of the machine, and of the container if there is one; the largest number if neither
-   * states it.
+   * Available bytes of the machine, or of the container if it has fewer; the largest number if
+   * neither states them.
    */
   public static long bytes() {
     var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -27,8 +27,8 @@ public final class AvailableMemory {
    * Available bytes according to a file like {@code /proc/meminfo}, which ignores containers'
    * limits.
    *
-   * @param total bytes as Java sees them: those of the container if there is one
-   * @param free bytes of them that nothing uses, not even as a cache of files
+   * @param total all bytes of memory as Java sees them: those of the container if there is one
+   * @param free the part of these bytes that nothing uses, not even as a cache of files
    */
   static long bytes(Path file, long total, long free) {
     long available = number(file, "MemAvailable:").orElse(Long.MAX_VALUE);

@@ -15,22 +15,22 @@ import sun.misc.Unsafe;
  * Thread-safe.
  */
 public final class GuardedPages {
-  /** Every byte of a new range. */
+  /** The value of every byte of a new range. */
   public static final byte POISON = (byte) 0xA5;
 
-  /** Alignment of ranges; a range ends less than this before the guarding page. */
+  /** Alignment of ranges in bytes; a range ends fewer bytes than this before the guarding page. */
   private static final long ALIGNMENT_BYTES = 64;
 
   private static final long PAGE_BYTES = 4096;
 
-  // linux/mman.h
+  // Constants of linux/mman.h.
   private static final int PROT_NONE = 0;
   private static final int PROT_READ_WRITE = 3;
   private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
   private static final int MAP_FIXED = 0x10;
   private static final int MAP_NORESERVE = 0x4000;
 
-  private final Map<Long, Long> live = new ConcurrentHashMap<>(); // bytes by address
+  private final Map<Long, Long> live = new ConcurrentHashMap<>(); // bytes of each range by address
 
   static {
     if (!Platform.isLinux() || !Platform.is64Bit()) {
@@ -40,9 +40,9 @@ public final class GuardedPages {
   }
 
   /**
-   * The address of {@code bytes} bytes.
+   * The address of a new range of {@code bytes} bytes.
    *
-   * @throws ResourceException if the operating system refuses them
+   * @throws ResourceException if the operating system refuses the memory
    */
   public long take(long bytes) {
     long data = pages(bytes);
@@ -61,9 +61,9 @@ public final class GuardedPages {
   }
 
   /**
-   * Frees what {@link #take} gave.
+   * Frees the range at an address that {@link #take} returned.
    *
-   * @throws IllegalStateException if it is not in use
+   * @throws IllegalStateException if no range at this address is in use
    */
   public void free(long address) {
     Long bytes = live.remove(address);
@@ -78,7 +78,7 @@ public final class GuardedPages {
     }
   }
 
-  /** Bytes in use. */
+  /** Bytes of all ranges in use. */
   public long liveBytes() {
     return live.values().stream().mapToLong(Long::longValue).sum();
   }

@@ -43,7 +43,8 @@ public record HostMemory(Object base, long offset, long bytes) {
   }
 
   /**
-   * False for null bases, addresses in the page of address 0, and ranges that leave their array.
+   * False if the base is null and the address is in the page of address 0, if the base is no array
+   * of numbers, or if the range leaves its array.
    */
   private static boolean isAddressable(Object base, long offset, long bytes) {
     if (bytes == 0) {
@@ -90,7 +91,10 @@ public record HostMemory(Object base, long offset, long bytes) {
     return ofAddress(directAddress(buffer), buffer.capacity());
   }
 
-  /** The range of {@code length} bytes that starts {@code start} bytes into this one. */
+  /**
+   * The range of {@code length} bytes that begins {@code start} bytes after the start of this
+   * range.
+   */
   public HostMemory slice(long start, long length) {
     Objects.checkFromIndexSize(start, length, bytes);
     return new HostMemory(base, offset + start, length);

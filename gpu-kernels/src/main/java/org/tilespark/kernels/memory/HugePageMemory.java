@@ -16,19 +16,19 @@ import sun.misc.Unsafe;
 public final class HugePageMemory {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** Bytes that one thread touches at a time: enough to be worth a thread. */
+  /** Bytes that one thread touches in one task: enough to be worth a thread. */
   private static final long PART_BYTES = 16L << 20;
 
   private static final long SMALL_PAGE_BYTES = 4096;
 
-  private final Map<Long, Raw> taken = new ConcurrentHashMap<>(); // by address of the range
+  private final Map<Long, Raw> taken = new ConcurrentHashMap<>(); // by aligned address
 
-  /** A range from the operating system or the C library. */
+  /** A range from the operating system or the C library, before it was aligned. */
   private record Raw(long address, long bytes) {}
 
   /**
    * The address of {@code bytes} bytes with undefined content; empty if the operating system
-   * refuses them. The system provides the pages at the first touch.
+   * refuses the memory. The system provides the pages at the first touch.
    */
   public OptionalLong take(long bytes) {
     long rawBytes = Math.addExact(bytes, HugePages.BYTES);
@@ -42,7 +42,7 @@ public final class HugePageMemory {
     return OptionalLong.of(address);
   }
 
-  /** 0 if there is none. */
+  /** The address of {@code bytes} bytes, not aligned; 0 if there is no memory. */
   private static long takeRaw(long bytes) {
     if (HugePages.canMap()) {
       return HugePages.map(bytes);
@@ -54,7 +54,7 @@ public final class HugePageMemory {
     }
   }
 
-  /** Frees what {@link #take} gave; false if it did not give this. */
+  /** Frees the range at an address that {@link #take} returned; false if no range begins there. */
   public boolean free(long address) {
     Raw raw = taken.remove(address);
     if (raw == null) {
@@ -68,7 +68,7 @@ public final class HugePageMemory {
     return true;
   }
 
-  /** True if {@link #take} gave this, and it was not freed. */
+  /** True if {@link #take} returned this address and its range was not freed. */
   public boolean holds(long address) {
     return taken.containsKey(address);
   }

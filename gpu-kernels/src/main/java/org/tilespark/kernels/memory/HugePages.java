@@ -7,17 +7,17 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Pages of 2 MiB for large memory outside the heap: copies and transposes run faster on them
- * ({@code docs/decisions/memory-in-slabs.md}). Linux gives them where {@code
+ * ({@code docs/decisions/memory-in-slabs.md}). Linux gives huge pages if {@code
  * /sys/kernel/mm/transparent_hugepage/enabled} is {@code madvise} or {@code always}; elsewhere
  * nothing changes.
  */
 public final class HugePages {
-  /** Bytes of a page, and the alignment that lets a range have some. */
+  /** Bytes of a huge page; a range must be aligned to this to begin with one. */
   public static final long BYTES = 2 << 20;
 
   private static final Logger LOG = LoggerFactory.getLogger(HugePages.class);
 
-  // linux/mman.h
+  // Constant of linux/mman.h.
   private static final int MADV_HUGEPAGE = 14;
   private static final int PROT_READ_WRITE = 3;
   private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
@@ -27,9 +27,10 @@ public final class HugePages {
   private HugePages() {}
 
   /**
-   * Asks for huge pages for the whole huge pages in a range that is mapped and not used yet.
+   * Asks the operating system to back a range, which is mapped and not used yet, by huge pages
+   * where whole ones fit.
    *
-   * @param address address of the first byte
+   * @param address address of the range's first byte
    */
   public static void advise(long address, long bytes) {
     long start = Math.addExact(address, BYTES - 1) & -BYTES;
@@ -39,12 +40,15 @@ public final class HugePages {
     }
   }
 
-  /** True if this process can {@link #map} memory. */
+  /** True if {@link #map} works in this process. */
   static boolean canMap() {
     return AVAILABLE;
   }
 
-  /** The address of {@code bytes} bytes in a new mapping; 0 if the system refuses them. */
+  /**
+   * The address of {@code bytes} bytes in a new mapping; 0 if the operating system refuses the
+   * mapping.
+   */
   static long map(long bytes) {
     long address = mmap(0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
     return address == -1 ? 0 : address;
@@ -72,7 +76,7 @@ public final class HugePages {
     }
   }
 
-  /** {@code int madvise(void *addr, size_t length, int advice)}, of 64-bit Linux. */
+  /** The function {@code int madvise(void *addr, size_t length, int advice)} of 64-bit Linux. */
   private static native int madvise(long address, long length, int advice);
 
   private static native long mmap(

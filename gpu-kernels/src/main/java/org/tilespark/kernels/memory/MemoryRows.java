@@ -5,10 +5,10 @@ import java.util.Objects;
 /**
  * Rows of bytes in host memory, with gaps between them; the memory is borrowed.
  *
- * @param start first byte
+ * @param start the first row's first byte in the memory
  * @param pitch bytes from one row's start to the next one's
  * @param rowBytes length of each row, at most {@code pitch}
- * @param rows count of rows, 0 or more
+ * @param rows number of rows, 0 or more
  */
 public record MemoryRows(HostMemory memory, long start, long pitch, long rowBytes, long rows) {
   /** Bytes of all rows, without the gaps. */
@@ -22,7 +22,7 @@ public record MemoryRows(HostMemory memory, long start, long pitch, long rowByte
   }
 
   /**
-   * The memory from the first row's first byte to the last row's last.
+   * The memory from the first row's first byte to the last row's last byte.
    *
    * @throws IndexOutOfBoundsException if a row is not inside the memory
    */
@@ -34,8 +34,8 @@ public record MemoryRows(HostMemory memory, long start, long pitch, long rowByte
   /**
    * Copies the rows.
    *
-   * @param to target memory; the first row goes to {@code toStart}
-   * @param toPitch bytes from one row's start to the next one's there
+   * @param to target memory; the first row goes to byte {@code toStart}
+   * @param toPitch bytes from one row's start to the next one's in {@code to}
    * @throws IndexOutOfBoundsException if a row is not inside its memory
    */
   public void copyTo(HostMemory to, long toStart, long toPitch) {

@@ -21,19 +21,19 @@ import java.util.function.LongSupplier;
  * calls take logarithmic time.
  */
 public final class SlabAllocator {
-  /** Addresses and lengths of ranges are multiples of this. */
+  /** Bytes of a page; addresses and lengths of ranges are multiples of this. */
   public static final long PAGE_BYTES = 4096;
 
   /**
-   * A pool's slabs have at most this fraction of the bytes that it may keep, so that it can keep
-   * several.
+   * A slab has at most one part in this number of the bytes that its pool may keep, so that the
+   * pool can keep several slabs.
    */
   private static final int SLABS_KEPT = 16;
 
-  /** Requests of at most this fraction of a slab are small... */
+  /** Requests of at most one part in this number of a large slab are small... */
   private static final int SMALL_REQUEST_PART = 256;
 
-  /** ... and their slabs are this part of a large one. */
+  /** ... and slabs for them have one part in this number of a large slab's bytes. */
   private static final int SMALL_SLAB_PART = 32;
 
   private final long maxFreeBytes;
@@ -42,10 +42,10 @@ public final class SlabAllocator {
   private final Arena small = new Arena();
   // Guarded by this.
   private final TreeMap<Long, Use> slabs = new TreeMap<>(); // by address
-  private final TreeMap<Long, Use> unused = new TreeMap<>(); // those of which nothing is in use
+  private final TreeMap<Long, Use> unused = new TreeMap<>(); // the slabs of which nothing is in use
   private long liveBytes;
   private long slabBytes;
-  private LongSupplier more = () -> 0; // free bytes that may be kept in addition to maxFreeBytes
+  private LongSupplier more = () -> 0; // free bytes to keep beyond maxFreeBytes
   private boolean shut;
 
   /** Memory in one piece, from {@code address} on. */
@@ -90,9 +90,10 @@ public final class SlabAllocator {
   /**
    * An allocator without slabs.
    *
-   * @param maxFreeBytes unused slabs are returned to the owner while more than this is free
-   * @param mostSlabBytes size of a slab at most, unless one request is larger
-   * @throws IllegalArgumentException if the first is negative or the second not positive
+   * @param maxFreeBytes free bytes above which unused slabs are returned to the owner
+   * @param mostSlabBytes most bytes of a slab, unless one request is larger
+   * @throws IllegalArgumentException if {@code maxFreeBytes} is negative or {@code mostSlabBytes}
+   *     not positive
    */
   public SlabAllocator(long maxFreeBytes, long mostSlabBytes) {
     if (maxFreeBytes < 0) {
@@ -136,8 +137,8 @@ public final class SlabAllocator {
   }
 
   /**
-   * The size of the slab to {@link #add} for a request of {@code bytes} bytes: for large requests a
-   * multiple of their size, so that a slab of equal ranges has no unused rest.
+   * The size of the slab to {@link #add} for a request of {@code bytes} bytes: for a large request
+   * a multiple of its size, so that a slab of equal ranges has no unused rest.
    */
   public synchronized long slabBytesFor(long bytes) {
     long wanted = pages(bytes);
@@ -153,8 +154,9 @@ public final class SlabAllocator {
   /**
    * Takes over a slab, and allocates {@code bytes} bytes from its start.
    *
-   * @param address multiple of a page; the slab overlaps none of this allocator's
-   * @param slabBytes whole pages, at least {@code bytes}
+   * @param address the slab's address, a multiple of a page; the slab overlaps no other of this
+   *     allocator
+   * @param slabBytes the slab's bytes: whole pages, at least {@code bytes}
    */
   public synchronized void add(long address, long slabBytes, long bytes) {
     long wanted = pages(bytes);
@@ -181,8 +183,9 @@ public final class SlabAllocator {
   /**
    * Takes a range back.
    *
-   * @param address as {@link #allocate} returned it, or that of a slab which was added
-   * @param bytes as requested there
+   * @param address the range's address: as {@link #allocate} returned it, or the slab's as {@link
+   *     #add} took it
+   * @param bytes the range's bytes as requested there
    * @return slabs that leave this allocator; the caller frees them
    * @throws IllegalArgumentException if this is no range in use
    */
@@ -202,7 +205,8 @@ public final class SlabAllocator {
         || (after != null && after.getKey() < end)) {
       throw notInUse(address, bytes);
     }
-    // Neighbours of the same slab only: slabs may be adjacent, and are freed separately.
+    // The range joins neighbours in the same slab only: slabs may be adjacent, and are freed
+    // separately.
     if (before != null
         && before.getKey() + before.getValue() == address
         && before.getKey() >= use.slab.address()) {
@@ -223,8 +227,9 @@ public final class SlabAllocator {
   }
 
   /**
-   * Keeps {@code bytes} more free bytes than the constructor said; it is called whenever a range is
-   * freed, by a thread that holds this allocator's lock. New slabs become larger accordingly.
+   * Keeps {@code bytes} more free bytes than the constructor said; {@code bytes} is called whenever
+   * a range is freed, by a thread that holds this allocator's lock. New slabs become larger
+   * accordingly.
    *
    * @param most largest value of {@code bytes}
    */
@@ -233,18 +238,24 @@ public final class SlabAllocator {
     sizeSlabs(maxFreeBytes + most);
   }
 
-  /** Returns all unused slabs; the caller frees them. */
+  /** Returns all unused slabs, which the caller frees. */
   public synchronized List<Slab> trim() {
     return giveBack(0);
   }
 
-  /** As {@link #trim}; from now on each slab is returned once it is unused. */
+  /**
+   * Returns all unused slabs as {@link #trim} does; from now on each slab is returned once it is
+   * unused.
+   */
   public synchronized List<Slab> shut() {
     shut = true;
     return giveBack(0);
   }
 
-  /** Frees unused slabs, the highest first, until at most {@code mostFree} bytes are free. */
+  /**
+   * Removes unused slabs and returns them, the highest first, until at most {@code mostFree} bytes
+   * are free.
+   */
   private List<Slab> giveBack(long mostFree) {
     List<Slab> gone = new ArrayList<>();
     while (freeBytes() > mostFree && !unused.isEmpty()) {
@@ -263,7 +274,7 @@ public final class SlabAllocator {
     return found != null && bytes <= found.getValue().end() - address;
   }
 
-  /** Bytes in use, in whole pages. */
+  /** Bytes of the ranges in use, in whole pages. */
   public synchronized long liveBytes() {
     return liveBytes;
   }
@@ -278,7 +289,7 @@ public final class SlabAllocator {
     return slabBytes;
   }
 
-  /** Count of the ranges that are free, for tests. */
+  /** The number of free ranges, for tests. */
   synchronized int freeRanges() {
     return large.byAddress.size() + small.byAddress.size();
   }

@@ -7,9 +7,9 @@ import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.SlabAllocator.Slab;
 
 /**
- * A pool for memory that is slow to allocate: it is allocated in slabs and kept for reuse, with a
- * {@link SlabAllocator}. In the steady state no slab is allocated. Safe for several threads: while
- * one thread allocates a slab, others can take and return ranges of existing slabs.
+ * A pool for memory that is slow to allocate: the memory is allocated in slabs and kept for reuse,
+ * with a {@link SlabAllocator}. In the steady state no slab is allocated. Safe for several threads:
+ * while one thread allocates a slab, others can take and return ranges of existing slabs.
  */
 public final class SlabPool {
   private final SlabAllocator slabs;
@@ -33,20 +33,23 @@ public final class SlabPool {
      * The exception for a request that failed for good.
      *
      * @param refusal exception of the last attempt
-     * @param bytes requested
+     * @param bytes bytes requested
      * @param freedBytes unused bytes that the pool had freed before the last attempt
      */
     RuntimeException exhausted(ResourceException refusal, long bytes, long freedBytes);
   }
 
-  /** An empty pool; the parameters are those of {@link SlabAllocator}. */
+  /**
+   * An empty pool; {@code maxFreeBytes} and {@code mostSlabBytes} are those of {@link
+   * SlabAllocator}.
+   */
   public SlabPool(long maxFreeBytes, long mostSlabBytes, Memory memory) {
     this.slabs = new SlabAllocator(maxFreeBytes, mostSlabBytes);
     this.memory = memory;
   }
 
   /**
-   * The address of {@code bytes} bytes, which the caller gives back.
+   * The address of a range of {@code bytes} bytes, which the caller gives back.
    *
    * @param bytes more than 0
    * @throws RuntimeException the exception of {@link Memory#exhausted}, if there is no memory for
@@ -64,7 +67,7 @@ public final class SlabPool {
     }
   }
 
-  /** Gives back what {@link #take} returned for as many bytes. */
+  /** Takes back the range that {@link #take} returned for {@code bytes} bytes. */
   public void giveBack(long address, long bytes) {
     free(slabs.free(address, bytes));
   }
@@ -87,7 +90,7 @@ public final class SlabPool {
     }
   }
 
-  /** A new slab's first range; a smaller slab if memory is short. */
+  /** Adds a slab and returns the address of its first range; a smaller slab if memory is short. */
   private long grow(long bytes) {
     long wanted = slabs.slabBytesFor(bytes);
     try {
@@ -98,7 +101,7 @@ public final class SlabPool {
         try {
           return add(wanted, bytes);
         } catch (ResourceException second) {
-          // What is left is a slab for this request alone.
+          // The last attempt is a slab for this request alone.
         }
       }
       try {
@@ -115,17 +118,17 @@ public final class SlabPool {
     return address;
   }
 
-  /** As {@link SlabAllocator#keepsMore}. */
+  /** Keeps more unused bytes, as {@link SlabAllocator#keepsMore}. */
   public void keepsMore(LongSupplier bytes, long most) {
     slabs.keepsMore(bytes, most);
   }
 
-  /** Frees the slabs of which nothing is in use; returns how many bytes they were. */
+  /** Frees the slabs of which nothing is in use; returns their bytes. */
   public long trim() {
     return free(slabs.trim());
   }
 
-  /** As {@link #trim}; from now on each slab is freed once it is unused. */
+  /** Frees unused slabs as {@link #trim} does; from now on each slab is freed once it is unused. */
   public void shut() {
     free(slabs.shut());
   }
@@ -137,7 +140,7 @@ public final class SlabPool {
       try {
         memory.free(slab.address(), slab.bytes());
         bytes += slab.bytes();
-      } catch (RuntimeException e) { // the others can go
+      } catch (RuntimeException e) { // other slabs may still be freed
         if (failure == null) {
           failure = e;
         } else {
@@ -156,12 +159,12 @@ public final class SlabPool {
     return slabs.holds(address, bytes);
   }
 
-  /** Bytes taken and not given back, in whole pages. */
+  /** Bytes of ranges taken and not given back, in whole pages. */
   public long liveBytes() {
     return slabs.liveBytes();
   }
 
-  /** Bytes kept for the next request. */
+  /** Unused bytes kept for the next request. */
   public long freeBytes() {
     return slabs.freeBytes();
   }

@@ -19,10 +19,10 @@ final class DoubleSteps extends TensorSteps {
 
   private static final int ROWS_BLOCKS_PER_PROCESSOR = 8;
 
-  /** Rows must have a multiple of this many doubles for the copy engine. */
+  /** The copy engine needs rows whose lengths are multiples of this many doubles. */
   static final int EVEN = EVEN_BYTES / Double.BYTES;
 
-  /** Steps of K of a box; for an operand stored across, also its columns. */
+  /** Steps of K of a box; for an operand along whose columns K runs, also the box's columns. */
   private static final int BOX = 16;
 
   /** Teams of a thread block: each computes half of a tile's columns, or separate tiles. */
@@ -47,7 +47,7 @@ final class DoubleSteps extends TensorSteps {
     }
   }
 
-  /** Full waves, then the tail with split-K. */
+  /** Adds launches for the full waves, then for the tail with split-K. */
   private void addWithRest(long p, long k) {
     boolean exchanged = form.isExchanged(problem);
     long panels = Ceil.div(k, form.panel());
@@ -81,7 +81,7 @@ final class DoubleSteps extends TensorSteps {
     addMultiply(operands(p, k), k, parts, partPanels, c);
   }
 
-  /** Operands of the kernel for DOUBLE, in its order. */
+  /** The operands of the kernel for DOUBLE, in the kernel's order. */
   private record DoublePair(Doubles left, Doubles right) {
     /** The operands of the first {@code cols} columns of C. */
     DoublePair first(long cols) {
@@ -141,18 +141,21 @@ final class DoubleSteps extends TensorSteps {
   }
 
   /**
-   * Matrices of DOUBLE.
+   * An operand's matrices of type DOUBLE.
    *
-   * @param even true if their operand begins at a multiple of 16 bytes
+   * @param even true if the operand begins at a multiple of 16 bytes
    * @param across true if K runs along their columns
    */
   private record Doubles(Matrices stored, boolean even, boolean across) {
-    /** Rows or columns of C that are made of them. */
+    /** Rows or columns of C that these matrices contribute to. */
     long extent() {
       return across ? stored.cols() : stored.rows();
     }
 
-    /** Rows or columns {@code from} to {@code from + count}; {@code from} begins a tile. */
+    /**
+     * The part of the matrices for rows or columns {@code from} to {@code from + count} of C;
+     * {@code from} begins a tile.
+     */
     Doubles cut(long from, long count) {
       Place at = stored.at();
       long skippedBytes = from * (across ? 1 : stored.lead()) * Double.BYTES;
@@ -168,7 +171,7 @@ final class DoubleSteps extends TensorSteps {
           across);
     }
 
-    /** True if the copy engine can read them. */
+    /** True if the copy engine can read these matrices. */
     boolean isReadable() {
       return even
           && stored.at().bytes() % EVEN_BYTES == 0
@@ -179,7 +182,7 @@ final class DoubleSteps extends TensorSteps {
     }
   }
 
-  /** The matrices as stored, or copies with rows that begin at multiples of 16 bytes. */
+  /** The matrices {@code of} as stored, or copies with rows that begin at multiples of 16 bytes. */
   private Doubles readable(Doubles of, Place packed) {
     if (of.isReadable()) {
       return of;
@@ -212,10 +215,10 @@ final class DoubleSteps extends TensorSteps {
   }
 
   /**
-   * A tensor map with the strides of {@code DoubleArguments}; for a single matrix, any stride that
-   * the driver accepts.
+   * A tensor map with the strides of {@code DoubleArguments}; for a single matrix, the stride
+   * between matrices is any that the driver accepts.
    *
-   * @param tile rows of a tile, or columns of a team's
+   * @param tile rows of a tile, or columns of a team's part of a tile
    */
   private TensorMap map(Doubles doubles, int tile) {
     Matrices of = doubles.stored();

@@ -16,12 +16,12 @@ final class FusedSteps extends TensorSteps {
   private static final int BOX = 32;
 
   /**
-   * Neighbouring boxes that kernels for 16 bits copy at once, if the columns are a multiple of a
-   * box.
+   * Neighbouring boxes that kernels for 16 bits copy at once, if the matrix's columns are a
+   * multiple of a box's.
    */
   private static final int BLOCKS = 2;
 
-  /** Columns of a tile of which each warp has a box. */
+  /** Columns of a tile for which each warp copies one box. */
   private static final int COLS = 128;
 
   /** True if a slot of the kernel holds all elements of an operand's panel that a warp converts. */
@@ -36,7 +36,7 @@ final class FusedSteps extends TensorSteps {
    * True if a fused kernel can read operands as they are stored.
    *
    * @param evenA true if A begins at a multiple of 16 bytes
-   * @param evenB true if B does
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   static boolean isFusible(MultiplyProblem problem, boolean evenA, boolean evenB) {
     MultiplyProblem.Batch batch = problem.batch();
@@ -63,7 +63,9 @@ final class FusedSteps extends TensorSteps {
             .allMatch(elements -> elements * Float.BYTES % EVEN_BYTES == 0);
   }
 
-  /** Multiplies operands as they are stored: several products, or parts of one. */
+  /**
+   * Adds the launch that multiplies operands as they are stored: several products, or parts of one.
+   */
   @Override
   void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
@@ -86,15 +88,16 @@ final class FusedSteps extends TensorSteps {
   }
 
   /**
-   * The fewest thread blocks that need no more waves than a full device. In a partial wave memory
-   * bandwidth would idle.
+   * The fewest thread blocks that need no more waves than as many as the device holds. In a partial
+   * wave memory bandwidth would idle.
    */
   private long evenly(long tiles) {
     return Ceil.div(tiles, Ceil.div(tiles, most(kernel.traits().blocksPerProcessor())));
   }
 
   /**
-   * A tensor map of matrices as stored; for a single matrix, any stride that the driver accepts.
+   * A tensor map of matrices as stored; for a single matrix, the stride between matrices is any
+   * that the driver accepts.
    *
    * @param high rows of a box
    */

@@ -8,10 +8,10 @@ import org.tilespark.kernels.memory.HostMemory;
  * problem gives the same bits every time on one twin and device. Devices with another architecture,
  * and for few tiles of C also with another count of multiprocessors, may give other last bits.
  *
- * <p>Both sum FLOAT in float and DOUBLE in double. The host sums elements of FLOAT again in double
- * if their sum is not finite, so a sum that fits FLOAT is finite there. Elsewhere an element may be
- * infinite or NaN if a product or a partial sum on the way overflows, which depends on the order of
- * the sum.
+ * <p>Host and device both sum FLOAT in float and DOUBLE in double. The host sums elements of FLOAT
+ * again in double if their sum is not finite, so a sum that fits FLOAT is finite there. Elsewhere
+ * an element may be infinite or NaN if a product or a partial sum on the way overflows, which
+ * depends on the order of the sum.
  *
  * <p>Implementations are safe for use by several threads at once.
  */
@@ -23,8 +23,8 @@ public interface Multiplier extends AutoCloseable {
    * @param problem extents, type, precision, transposes, leading dimensions, factors and batch
    * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed
    * @param b exactly {@code problem.bytesB()} bytes; borrowed, not changed
-   * @param c exactly {@code problem.bytesC()} bytes; borrowed; must not overlap the others; the
-   *     gaps between its rows and products stay as they are
+   * @param c exactly {@code problem.bytesC()} bytes; borrowed; must not overlap A or B; the gaps
+   *     between its rows and products stay as they are
    * @throws IllegalArgumentException if a range has another length than the problem needs
    */
   void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c);
@@ -45,7 +45,7 @@ public interface Multiplier extends AutoCloseable {
     multiply(problem, a, a, c);
   }
 
-  /** Checks what {@link #multiplyHalf} asks for. */
+  /** Checks that a problem meets the conditions of {@link #multiplyHalf}. */
   static void requireHalf(MultiplyProblem problem) {
     boolean isPlain =
         problem.factors().equals(MultiplyProblem.Factors.OVERWRITE)

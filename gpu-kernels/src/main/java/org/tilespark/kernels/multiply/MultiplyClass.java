@@ -14,7 +14,7 @@ import org.tilespark.layout.ElementType;
  * other than FULL replaces the type: {@code tf32}, {@code bfloat16} or {@code float16}.
  *
  * @param type element type
- * @param precision how exactly they are multiplied
+ * @param precision precision of the computation
  * @param transposeA true if A is stored transposed
  * @param transposeB true if B is stored transposed
  * @param extents M, K and N, each rounded up to a power of two, at most {@value #MOST_EXTENT}
@@ -28,7 +28,7 @@ public record MultiplyClass(
     boolean transposeB,
     Extents extents,
     int uneven) {
-  /** How tables of ways to multiply are read. */
+  /** The way to read tables of ways to multiply. */
   public static final TuningTable.Format<MultiplyClass, MultiplyWay> FORMAT =
       new TuningTable.Format<>("products", MultiplyClass::parse, MultiplyWay::new);
 
@@ -76,7 +76,7 @@ public record MultiplyClass(
   /**
    * The class written as {@code text}.
    *
-   * @throws IllegalArgumentException if the text is of another form; the message quotes it
+   * @throws IllegalArgumentException if the text has another form; the message quotes it
    */
   static MultiplyClass parse(String text) {
     Matcher matcher = TEXT.matcher(text);

@@ -15,12 +15,14 @@ final class MultiplyCost {
    */
   private static final double NARROW_COST = 1.35;
 
-  /** Cost of the separate launch that sums parts of K, in steps of K, estimated. */
+  /**
+   * Cost of the separate launch that sums the partial sums of K's parts, in steps of K; estimated.
+   */
   private static final double SUMMING_STEPS = 64;
 
   /**
-   * Relative time of DOUBLE: separate tile per warpgroup / shared tile. Measured at K = 128 and
-   * 256; for a longer K the inverse is assumed.
+   * Time of DOUBLE if each warpgroup computes a tile of its own, relative to the time if warpgroups
+   * share a tile. Measured at K = 128 and 256; for a longer K the inverse is assumed.
    */
   private static final double TILES_APART = 0.96;
 
@@ -38,19 +40,25 @@ final class MultiplyCost {
    */
   private static final double FUSED_BYTES_PER_NANO = 38;
 
-  /** Bytes per nanosecond of a multiprocessor that two thread blocks share. */
+  /** Bytes per nanosecond likewise for a multiprocessor that two thread blocks share. */
   private static final double SHARED_BYTES_PER_NANO = 45;
 
-  /** Bytes per nanosecond that a multiprocessor reads for tf32 if B is transposed too. */
+  /**
+   * Bytes per nanosecond that a multiprocessor reads for tf32 if B is stored as K x N, so that the
+   * kernel transposes it too.
+   */
   private static final double TRANSPOSED_BYTES_PER_NANO = 30;
 
-  /** One multiprocessor's share of the memory bandwidth, bytes per nanosecond (H200). */
+  /** One multiprocessor's share of the memory bandwidth, in bytes per nanosecond (H200). */
   private static final double MEMORY_BYTES_PER_NANO = 29;
 
-  /** Multiply-adds of packed 16-bit values per nanosecond and multiprocessor (H200); tf32: half. */
+  /**
+   * Multiply-adds of packed 16-bit values per nanosecond and multiprocessor (H200); of tf32 half as
+   * many.
+   */
   private static final double PRODUCTS_PER_NANO = 2500;
 
-  /** Time of another launch, about. */
+  /** Time of one more launch, in nanoseconds, about. */
   private static final double LAUNCH_NANOS = 2000;
 
   private MultiplyCost() {}
@@ -84,7 +92,10 @@ final class MultiplyCost {
         * steps;
   }
 
-  /** Steps of K of tiles that a multiprocessor takes. */
+  /**
+   * Time of a product of DOUBLE, in steps of K of one tile: that of the multiprocessor with the
+   * most tiles.
+   */
   private static double doubles(
       MultiplyProblem problem, MultiplyStrategy.Tensor tensor, double steps, int processors) {
     KernelIndex.TileShape shape = tensor.kernel().shape();
@@ -112,7 +123,7 @@ final class MultiplyCost {
         * (shape.cols() + 16.0);
   }
 
-  /** Time of a fused kernel: each tile reads its rows and columns as they are stored. */
+  /** Nanoseconds of a fused kernel: each tile reads its rows and columns as they are stored. */
   static double fusedNanos(
       MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     KernelIndex.TileShape shape = tensor.kernel().shape();
@@ -130,12 +141,12 @@ final class MultiplyCost {
             / (MEMORY_BYTES_PER_NANO * limits.multiprocessors()));
   }
 
-  /** Time of packing and of multiplying the packed operands. */
+  /** Nanoseconds of packing the operands and of multiplying the packed operands. */
   static double packedNanos(
       MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     TensorForm form = tensor.form();
     int width = form.element().bytes();
-    boolean isRead = form == TensorForm.TF32; // as stored, with K along the rows
+    boolean isRead = form == TensorForm.TF32; // tf32 is read as stored if K is along rows
     double packed =
         (isRead && !problem.a().transposed() ? 0 : valuesA(problem))
             + (isRead && problem.b().transposed() ? 0 : valuesB(problem));
@@ -155,7 +166,10 @@ final class MultiplyCost {
     return problem.k() * (double) problem.n() * alike(problem, problem.batch().strideB());
   }
 
-  /** Number of distinct operands of the products: 1 if all products share one. */
+  /**
+   * Number of distinct matrices of an operand, given its stride between products: 1 if all products
+   * share one.
+   */
   private static long alike(MultiplyProblem problem, long stride) {
     return stride == 0 ? 1 : problem.batch().count();
   }
@@ -164,7 +178,7 @@ final class MultiplyCost {
     return (double) problem.m() * problem.n() * problem.batch().count();
   }
 
-  /** Products of a value of A and one of B. */
+  /** The number of multiply-adds: products of a value of A and a value of B. */
   static double products(MultiplyProblem problem) {
     return (double) problem.m() * problem.k() * problem.n() * problem.batch().count();
   }

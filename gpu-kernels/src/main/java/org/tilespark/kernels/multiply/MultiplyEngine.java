@@ -1,10 +1,10 @@
 package org.tilespark.kernels.multiply;
 
-/** Whose kernels multiply on the device. */
+/** The engines of which one multiplies on the device. */
 public enum MultiplyEngine {
   /** The engine that is expected to be faster; if only one can compute a product, that one. */
   AUTO,
-  /** This project's own. */
+  /** This project's own kernels. */
   OWN,
   /** NVIDIA's cuBLAS, where it is installed. */
   CUBLAS

@@ -14,7 +14,7 @@ import org.tilespark.layout.ElementType;
 
 /** Chooses how multiplies run on a device: pure functions of the problem. Immutable. */
 public final class MultiplyPlanner {
-  /** Kernels of {@code multiply_tiled.cu}. */
+  /** The family of the kernels of {@code multiply_tiled.cu}. */
   public static final String FAMILY = "multiply_tiled";
 
   /**
@@ -30,22 +30,31 @@ public final class MultiplyPlanner {
    */
   static final long CUBLAS_LEAST_TERMS = 1024;
 
-  /** Operations in the trials of one way: about a millisecond on an H200. */
+  /** Operations in one trial of a way: about a millisecond on an H200. */
   private static final double TRIAL_OPERATIONS = 0x1p35;
 
-  /** Least steps of K of a trial, so that it does not measure launch overhead. */
+  /**
+   * The least number of steps of K of a trial, so that it does not measure the overhead of a
+   * launch.
+   */
   private static final long LEAST_TRIAL_STEPS = 256;
 
-  /** Kernels of {@code add_tile.cu}. */
+  /** The family of the kernels of {@code add_tile.cu}. */
   private static final String ADDITION = "add_tile";
 
-  /** Bytes that a thread of it adds at a time. */
+  /** Bytes that a thread of {@code add_tile} adds at a time. */
   private static final int ADDITION_BYTES = 16;
 
-  /** Enough threads to hide the latency of memory: at least 2048 per multiprocessor. */
+  /**
+   * Thread blocks of {@code add_tile} per multiprocessor: enough threads, at least 2048, to hide
+   * the latency of memory.
+   */
   private static final int ADDITION_BLOCKS_PER_PROCESSOR = 16;
 
-  /** Workspace that NVIDIA advises for sm_90 and later, and for older devices. */
+  /**
+   * Bytes of workspace for cuBLAS that NVIDIA advises for sm_90 and later; the next constant is
+   * that for older devices.
+   */
   static final long CUBLAS_WORKSPACE_BYTES = 32L << 20;
 
   static final long CUBLAS_OLD_WORKSPACE_BYTES = 4L << 20;
@@ -57,9 +66,9 @@ public final class MultiplyPlanner {
   /**
    * A planner for one device.
    *
-   * @param device its limits and the kernels of this jar
+   * @param device the device's limits and the kernels of this jar
    * @param cublas availability of cuBLAS
-   * @param engine whose kernels multiply
+   * @param engine the engine whose kernels multiply
    */
   public MultiplyPlanner(DeviceKernels device, Availability<?> cublas, MultiplyEngine engine) {
     this.device = device;
@@ -83,7 +92,7 @@ public final class MultiplyPlanner {
       return Availability.of(
           new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty()));
     }
-    if (!problem.readsOperands()) { // C times beta, which an own kernel makes
+    if (!problem.readsOperands()) { // C times beta, by our own kernel
       return own(problem.scaleOnly(), terms);
     }
     if (problem.precision() != Precision.FULL) {
@@ -108,7 +117,7 @@ public final class MultiplyPlanner {
     };
   }
 
-  /** A problem whose inputs are to be rounded. */
+  /** The plan for a problem whose inputs must be rounded to a lower precision. */
   private Availability<MultiplyPlan> rounded(MultiplyProblem problem, long terms) {
     // cuBLAS truncates tf32 inputs, which must be rounded, and on an H200 it computes FLOAT16 and
     // BFLOAT16 in tf32 too.
@@ -164,7 +173,10 @@ public final class MultiplyPlanner {
     return choices;
   }
 
-  /** False for cuBLAS if the sums are too short for its accuracy, or inputs must be rounded. */
+  /**
+   * True if a plan is exact enough; false for cuBLAS if the sums are too short for its accuracy, or
+   * inputs must be rounded.
+   */
   private static boolean isExact(MultiplyPlan way, long terms) {
     return !(way.strategy() instanceof MultiplyStrategy.Cublas)
         || (way.problem().precision() == Precision.FULL && terms >= CUBLAS_LEAST_TERMS);
@@ -195,7 +207,7 @@ public final class MultiplyPlanner {
       return with(MultiplyEngine.CUBLAS).plan(problem, terms);
     }
     Availability<MultiplyPlan> byRule = with(MultiplyEngine.OWN).plan(problem, terms);
-    if (!byRule.isPresent()) { // rounded operands that are too large to pack
+    if (!byRule.isPresent()) { // rounded operands are too large to pack
       return with(MultiplyEngine.AUTO).plan(problem, terms);
     }
     return owns(byRule.get().problem(), terms).stream()
@@ -238,14 +250,17 @@ public final class MultiplyPlanner {
     return all;
   }
 
-  /** Device memory that a plan of a {@link #lowMemoryWay} may use in addition to the operands. */
+  /**
+   * Bytes of device memory that a plan of a {@link #lowMemoryWay} may use in addition to the
+   * operands.
+   */
   public long mostWorkspaceBytes() {
     return cublas.isPresent() ? cublasWorkspaceBytes() : 0;
   }
 
   /**
-   * Device memory that any plan may use in addition to the operands, of this problem or of one of
-   * smaller extents or of fewer products.
+   * Bytes of device memory that any plan for this problem, or for one of smaller extents or fewer
+   * products, may use in addition to the operands.
    */
   public long mostWorkspaceBytes(MultiplyProblem problem) {
     return Math.max(
@@ -256,8 +271,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The rule's way without packed operands and partial sums, for when memory is too small for them;
-   * empty if there is none.
+   * The rule's way among those without packed operands and partial sums, for when memory is too
+   * small for these; empty if there is none.
    *
    * @param terms as in {@link #plan}
    */

@@ -30,7 +30,7 @@ public record MultiplyProblem(
   /**
    * How an operand is stored.
    *
-   * @param transposed true if transposed
+   * @param transposed true if the operand is stored transposed
    * @param lead elements between the starts of neighbouring rows as stored, at least its columns
    */
   public record Stored(boolean transposed, long lead) {}
@@ -56,7 +56,7 @@ public record MultiplyProblem(
     public static final Factors ADD = new Factors(1, 1);
 
     /**
-     * Negative zeros become positive.
+     * Turns negative zeros into positive ones.
      *
      * @throws IllegalArgumentException if alpha is infinite
      */
@@ -100,20 +100,21 @@ public record MultiplyProblem(
   }
 
   /**
-   * Products of one shape.
+   * A number of products of one shape, and their distances in memory.
    *
-   * @param count how many, at least one
+   * @param count how many products, at least one
    * @param strideA elements between the starts of neighbouring products' A; 0 if all products share
    *     A or there is only one
-   * @param strideB likewise for B
-   * @param strideC likewise for C, whose products may not overlap
+   * @param strideB elements between the starts of neighbouring products' B, likewise
+   * @param strideC elements between the starts of neighbouring products' C, which may not overlap;
+   *     0 if there is only one
    */
   public record Batch(long count, long strideA, long strideB, long strideC) {
-    /** One product. */
+    /** A batch of a single product. */
     public static final Batch ONE = new Batch(1, 0, 0, 0);
 
     /**
-     * Checks the numbers; strides of one product become 0.
+     * Checks the components; strides of one product become 0.
      *
      * @throws IllegalArgumentException if there is no product, or a stride is negative
      */
@@ -135,7 +136,7 @@ public record MultiplyProblem(
   }
 
   /**
-   * Checks the parts against each other.
+   * Checks the components against each other.
    *
    * @throws IllegalArgumentException if an extent is negative, a leading dimension is less than the
    *     columns, the type is no floating-point type, the precision or a factor does not suit it,
@@ -221,15 +222,15 @@ public record MultiplyProblem(
   /**
    * A batch of products like this one.
    *
-   * @throws IllegalArgumentException if they overlap in C, or a matrix spans more than 2^63 - 1
-   *     bytes
+   * @throws IllegalArgumentException if the products overlap in C, or a matrix spans more than 2^63
+   *     - 1 bytes
    */
   public MultiplyProblem withBatch(Batch products) {
     return new MultiplyProblem(extents, type, precision, a, b, leadC, factors, products);
   }
 
   /**
-   * This one with other factors.
+   * This problem with the factors {@code asked}.
    *
    * @throws IllegalArgumentException if a factor of FLOAT32 is out of a float's range
    */
@@ -237,7 +238,7 @@ public record MultiplyProblem(
     return new MultiplyProblem(extents, type, precision, a, b, leadC, asked, batch);
   }
 
-  /** This one, as exact as asked. */
+  /** This problem with precision {@code asked}. */
   public MultiplyProblem withPrecision(Precision asked) {
     return new MultiplyProblem(extents, type, asked, a, b, leadC, factors, batch);
   }
@@ -254,7 +255,7 @@ public record MultiplyProblem(
         && batch.strideA() == batch.strideB();
   }
 
-  /** True if A and B have a share in the result. */
+  /** True if A and B contribute to the result. */
   public boolean readsOperands() {
     return k() > 0 && factors.alpha() != 0;
   }
@@ -269,7 +270,7 @@ public record MultiplyProblem(
     return p > 0 ? factors.next() : factors;
   }
 
-  /** C times beta: A and B are empty. */
+  /** The problem that only multiplies C by beta: A and B are empty. */
   MultiplyProblem scaleOnly() {
     return new MultiplyProblem(
         new Extents(m(), 0, n()),
@@ -285,14 +286,14 @@ public record MultiplyProblem(
   /**
    * Alpha as kernels read it: a word of {@code factors.cuh}.
    *
-   * @param written factors of a step: those of the problem, those of a later chunk, or 1 and 0 for
-   *     parts of K
+   * @param written factors of a step: the factors of the problem, those of a later chunk, or 1 and
+   *     0 for parts of K
    */
   long alphaWord(Factors written) {
     return word(written.alpha());
   }
 
-  /** Beta, likewise. */
+  /** Beta as kernels read it, likewise. */
   long betaWord(Factors written) {
     return word(written.beta());
   }
@@ -333,7 +334,7 @@ public record MultiplyProblem(
     if (batch.count() == 1 || m == 0 || n == 0) {
       return;
     }
-    // No overflow: the spans of one matrix and of the batch were computed before.
+    // There is no overflow: the spans of one matrix and of the batch were computed before.
     boolean behind = batch.strideC() >= (m - 1) * leadC + n;
     boolean beside = batch.strideC() >= n && (batch.count() - 1) * batch.strideC() + n <= leadC;
     if (!behind && !beside) {
@@ -373,17 +374,21 @@ public record MultiplyProblem(
     return b.transposed() ? k() : n();
   }
 
-  /** Bytes from the first element of the first A as stored to the end of the last one's last. */
+  /**
+   * Bytes from the first element of the first A as stored to the end of the last A's last element.
+   */
   public long bytesA() {
     return span(rowsA(), colsA(), a.lead(), type, batch.count(), batch.strideA());
   }
 
-  /** Bytes from the first element of the first B as stored to the end of the last one's last. */
+  /**
+   * Bytes from the first element of the first B as stored to the end of the last B's last element.
+   */
   public long bytesB() {
     return span(rowsB(), colsB(), b.lead(), type, batch.count(), batch.strideB());
   }
 
-  /** Bytes from the first element of the first C to the end of the last one's last. */
+  /** Bytes from the first element of the first C to the end of the last C's last element. */
   public long bytesC() {
     return span(m(), n(), leadC, type, batch.count(), batch.strideC());
   }
@@ -391,7 +396,7 @@ public record MultiplyProblem(
   /**
    * Checks the lengths of the matrices' memory.
    *
-   * @throws IllegalArgumentException if one has another length than the problem needs
+   * @throws IllegalArgumentException if a matrix has another length than the problem needs
    */
   public void requireBytes(long foundA, long foundB, long foundC) {
     requireBytes("A", foundA, bytesA());

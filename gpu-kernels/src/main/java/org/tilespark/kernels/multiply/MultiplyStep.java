@@ -5,12 +5,12 @@ import java.util.Objects;
 import org.tilespark.kernels.launch.KernelLaunch;
 
 /**
- * One launch of a multiply, which runs after the previous launch. Only the addresses of operands
- * are missing.
+ * One launch of a multiply, which runs after the multiply's previous launch. Only the addresses of
+ * operands are missing.
  *
- * @param launch the kernel, its shape, and the last fields of its struct
- * @param maps the first fields of its struct
- * @param pointers the fields after the maps
+ * @param launch the kernel, the launch's shape, and the last fields of the kernel's struct
+ * @param maps the first fields of the kernel's struct
+ * @param pointers the fields of the struct after the maps
  */
 public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place> pointers) {
   /** Copies the lists. */
@@ -20,7 +20,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
     pointers = List.copyOf(pointers);
   }
 
-  /** The bases of addresses. */
+  /** The memory in which a place is, whose address is known only at the launch. */
   public enum Side {
     /** The first byte of A. */
     A,
@@ -34,7 +34,9 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
     NOWHERE
   }
 
-  /** Elements that the copy engine copies; the codes are those of {@code CUtensorMapDataType}. */
+  /**
+   * Element types that the copy engine copies; the codes are those of {@code CUtensorMapDataType}.
+   */
   public enum Element {
     /** float16. */
     FLOAT16(2, 6),
@@ -55,22 +57,22 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       this.code = code;
     }
 
-    /** Width in bytes. */
+    /** Width of an element in bytes. */
     public int bytes() {
       return bytes;
     }
 
-    /** The driver's code for it. */
+    /** The driver's code for the element type. */
     public int code() {
       return code;
     }
   }
 
   /**
-   * The beginning of an operand or of a part of it.
+   * The address of an operand, of the workspace, or of a part of either.
    *
-   * @param side the matrix that it is part of
-   * @param bytes from the matrix's first byte
+   * @param side the operand or the workspace
+   * @param bytes bytes from the side's first byte
    */
   public record Place(Side side, long bytes) {
     /** The null pointer. */
@@ -86,13 +88,14 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
    * A tensor and the boxes in which the copy engine copies it to shared memory; elements outside
    * the tensor become zero. Axes are in the driver's order, the contiguous one first.
    *
-   * @param from the tensor's first element, at a multiple of 16 bytes
+   * @param from place of the tensor's first element, at a multiple of 16 bytes
    * @param element element type
-   * @param extents two to four extents
+   * @param extents extents of the tensor, two to four
    * @param strideBytes strides of all axes but the first, in bytes, multiples of 16; elements along
    *     several axes may overlap
    * @param box extents of a box
-   * @param swizzled true if rows of a box, of 64 or 128 bytes, are swizzled by their length
+   * @param swizzled true if the copy engine swizzles a box's rows of 64 or 128 bytes, in the mode
+   *     for this length
    * @param fetch bytes that L2 fetches at a time
    */
   public record TensorMap(
@@ -116,21 +119,21 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
         this.code = code;
       }
 
-      /** {@code CUtensorMapL2promotion}. */
+      /** The driver's code, a {@code CUtensorMapL2promotion}. */
       public int code() {
         return code;
       }
     }
 
-    /** Strides of the copy engine must be smaller than this. */
+    /** Strides of a tensor map must have fewer bytes than this. */
     static final long MOST_LEAD_BYTES = 1L << 40;
 
-    /** Most axes of our maps; the driver accepts five. */
+    /** The largest number of axes of our maps; the driver accepts five. */
     public static final int MOST_AXES = 4;
 
     private static final int MOST_BOX_EXTENT = 256;
 
-    /** Copies the lists and checks what the driver demands. */
+    /** Copies the lists and checks what the driver requires. */
     public TensorMap {
       Objects.requireNonNull(from, "from");
       Objects.requireNonNull(fetch, "fetch");
@@ -177,10 +180,10 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
     }
 
     /**
-     * A row-major matrix, with swizzled boxes.
+     * A tensor map of a row-major matrix, with swizzled boxes.
      *
      * @param cols elements of a row
-     * @param rows count of rows
+     * @param rows number of rows
      * @param leadBytes bytes between the starts of neighbouring rows
      * @param boxCols elements of a row of a box
      * @param boxRows rows of a box
@@ -196,7 +199,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       this(from, element, List.of(cols, rows), List.of(leadBytes), List.of(boxCols, boxRows));
     }
 
-    /** Bytes of a row of a box. */
+    /** Bytes of one row of a box. */
     public int boxRowBytes() {
       return box.get(0) * element.bytes();
     }

@@ -10,26 +10,32 @@ import org.tilespark.kernels.launch.LaunchConfig;
 
 /** The strategies that compute a multiply on a device. Each describes itself for EXPLAIN. */
 public interface MultiplyStrategy {
-  /** One line, for EXPLAIN and the log. */
+  /** One line that describes the strategy, for EXPLAIN and the log. */
   String describe();
 
   /** The {@link MultiplyWay} of this strategy; empty if nothing is multiplied. */
   Optional<MultiplyWay> way();
 
-  /** The name of the order of its sums: strategies with the same order give the same bits. */
+  /**
+   * The name of the order in which this strategy adds: strategies with the same order give the same
+   * bits.
+   */
   String order();
 
-  /** Device memory that is used in addition to the operands, whatever their alignment. */
+  /**
+   * Device memory that the multiply needs besides its operands, in bytes; enough for any alignment
+   * of them.
+   */
   default long workspaceBytes() {
     return 0;
   }
 
   /**
-   * Workspace for operands with this alignment; at most {@link #workspaceBytes()}.
+   * Bytes of workspace for operands with this alignment; at most {@link #workspaceBytes()}.
    *
    * @param problem the problem that this strategy was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
-   * @param evenB true if B does
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   default long workspaceBytes(MultiplyProblem problem, boolean evenA, boolean evenB) {
     return workspaceBytes();
@@ -41,7 +47,7 @@ public interface MultiplyStrategy {
    *
    * @param problem the problem that this strategy was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
-   * @param evenB true if B does
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   default List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
     return List.of();
@@ -76,7 +82,7 @@ public interface MultiplyStrategy {
     /** Steps of K in shared memory at a time; {@code STEP} of the kernel. */
     static final int STEP = 16;
 
-    /** Checks that the kernel can end its chains there. */
+    /** Checks that the kernel can end its chains after {@code chunk} steps. */
     public Tiled {
       Objects.requireNonNull(kernel, "kernel");
       Objects.requireNonNull(shape, "shape");
@@ -108,7 +114,7 @@ public interface MultiplyStrategy {
       return extent / piece + (extent % piece == 0 ? 0 : 1);
     }
 
-    /** The launch for a problem. */
+    /** The launch that solves a problem. */
     KernelLaunch launch(MultiplyProblem problem, DeviceLimits limits) {
       // Fields of MultiplyArguments after the three pointers.
       return new KernelLaunch(
@@ -174,9 +180,9 @@ public interface MultiplyStrategy {
      * The kernels of one way to multiply.
      *
      * @param main kernel that multiplies
-     * @param packers kernels that convert operands to the form; for {@link TensorForm#SPLIT} also
-     *     the kernel for the tiles that {@code main} skips, and for a fused kernel also the one
-     *     that multiplies packed operands
+     * @param packers kernels that convert operands to the {@link TensorForm}; for {@link
+     *     TensorForm#SPLIT} also the kernel for the tiles that {@code main} skips, and for a fused
+     *     kernel also the one that multiplies packed operands
      * @param summing kernel that sums parts of K; may be empty if K is not cut
      */
     record Kernels(
@@ -205,8 +211,8 @@ public interface MultiplyStrategy {
      * The tail columns of C: what remains after the last full wave of tiles, computed with split-K.
      *
      * @param from the first of these columns, as the kernel counts them
-     * @param parts parts of K for them, so that they occupy all multiprocessors; 1 if there is no
-     *     tail
+     * @param parts parts into which K is cut for these columns, so that they occupy all
+     *     multiprocessors; 1 if there is no tail
      */
     record Rest(long from, long parts) {
       static final Rest NONE = new Rest(0, 1);
@@ -225,12 +231,12 @@ public interface MultiplyStrategy {
     private static final int WIDE_COLS = 128;
 
     /**
-     * Most parts of K in a chunk: the length of each part is that of a chunk without parts, but all
-     * parts need room for packed operands.
+     * The largest number of parts of K in a chunk: the length of each part is that of a chunk
+     * without parts, but all parts need room for packed operands.
      */
     static final int MOST_CHUNKS = 8;
 
-    /** Checks the parts against each other. */
+    /** Checks the components against each other. */
     public Tensor {
       if (sums.chunk < 1 || sums.chain < 1 || processors < 1 || workspaceBytes < 1) {
         throw new IllegalArgumentException(
@@ -281,7 +287,10 @@ public interface MultiplyStrategy {
       return TensorForm.isFused(kernels.main);
     }
 
-    /** True if {@code mma.cuh} multiplies: it reads packed operands at their addresses. */
+    /**
+     * True if {@code mma.cuh} multiplies: it reads packed operands by their addresses, without
+     * tensor maps.
+     */
     boolean isMma() {
       return kernels.main.family().startsWith(TensorForm.MMA);
     }
@@ -346,7 +355,7 @@ public interface MultiplyStrategy {
    *
    * @param kernel kernel that multiplies
    * @param part steps of K that are summed at a time
-   * @param steps steps for each product, in this order
+   * @param steps the steps for each product, in the order in which they run
    * @param workspaceBytes device memory for the parts' sums; 0 if there is one part
    */
   record Skinny(KernelIndex.Kernel kernel, long part, List<MultiplyStep> steps, long workspaceBytes)
@@ -379,11 +388,11 @@ public interface MultiplyStrategy {
   }
 
   /**
-   * NVIDIA's library, called once for each chunk of K, each call after the first adds to C.
+   * NVIDIA's library, called once for each chunk of K; each call after the first adds to C.
    *
    * @param precision precision of its computation
-   * @param chunk most steps of K of a call, which bounds the rounding error of its chains
-   * @param workspaceBytes device memory that it may use during a call
+   * @param chunk most steps of K that one call sums, which bounds the rounding error of its chains
+   * @param workspaceBytes bytes of device memory that cuBLAS may use during a call
    */
   record Cublas(Precision precision, long chunk, long workspaceBytes) implements MultiplyStrategy {
     /**
@@ -405,7 +414,7 @@ public interface MultiplyStrategy {
      */
     static long chunk(Precision precision, long terms) {
       if (precision != Precision.FULL) {
-        return LONGEST_CHUNK; // the inputs' own rounding weighs more
+        return LONGEST_CHUNK; // the rounding of the inputs weighs more
       }
       long chain = (long) Math.ceil(2 * Math.sqrt((double) terms));
       return Math.max(SHORTEST_CHUNK, Math.min(LONGEST_CHUNK, (chain + 63) / 64 * 64));

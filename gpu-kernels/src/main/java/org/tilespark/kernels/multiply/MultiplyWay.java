@@ -12,7 +12,7 @@ import java.util.Objects;
 public record MultiplyWay(String name) {
   private static final String CUBLAS_NAME = "cublas";
 
-  /** NVIDIA's library. */
+  /** The way that calls NVIDIA's library cuBLAS. */
   public static final MultiplyWay CUBLAS = new MultiplyWay(CUBLAS_NAME);
 
   /** Checks that there is a name. */
@@ -24,7 +24,7 @@ public record MultiplyWay(String name) {
     }
   }
 
-  /** True for cuBLAS. */
+  /** True if this way calls cuBLAS. */
   public boolean isCublas() {
     return name.equals(CUBLAS_NAME);
   }

@@ -16,16 +16,19 @@ import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
  * {@code split.cuh}, {@code tensor.cuh}, {@code mma.cuh}).
  */
 final class PackedSteps extends TensorSteps {
-  /** Rows of a box of A for {@code SPLIT}, if A is stored across. */
+  /** Rows of a box of A for {@code SPLIT}, if K runs along A's columns. */
   private static final int SPLIT_ACROSS_BOX = 32;
 
   /** Side of the square that {@code pack.cuh} packs at a time. */
   private static final int PACK_TILE = 64;
 
-  /** Elements that {@code pack.cuh} packs at a time where K is along the rows. */
+  /** Elements that {@code pack.cuh} packs at a time if K runs along the rows. */
   private static final int PACK_PIECE = 4096;
 
-  /** Thread blocks per multiprocessor of {@code repair_split}, which normally only reads flags. */
+  /**
+   * Thread blocks per multiprocessor of {@code repair_split}, which usually only reads the tiles'
+   * flags, as it has no tile to repair.
+   */
   private static final int REPAIR_BLOCKS_PER_PROCESSOR = 4;
 
   private final boolean evenA;
@@ -38,14 +41,17 @@ final class PackedSteps extends TensorSteps {
     this.evenB = evenB;
   }
 
-  /** A tensor map of the matrices of the products that run at once. */
+  /**
+   * The tensor map of an operand's matrices of all products that run at once, and the rows in it
+   * from one product's matrix to the next one's.
+   */
   private record Operand(TensorMap map, long step) {}
 
   /**
    * The copies of an operand that a launch of {@code pack.cuh} makes; its words are the fields of
    * {@code PackOperand}.
    *
-   * @param from the matrices to copy; count 0 if there are none
+   * @param from the matrices to copy; their count is 0 if nothing is copied
    * @param across true if K runs along the columns of {@code from}
    */
   private record Packing(Matrices from, Place to, boolean across, long paddedExtent, long paddedK) {
@@ -71,7 +77,7 @@ final class PackedSteps extends TensorSteps {
     }
   }
 
-  /** An operand as the kernel reads it, and the packing that produces it. */
+  /** An operand as the kernel reads it, and the copies that must be made for that. */
   private record Packed(Packing packing, Operand operand) {}
 
   @Override
@@ -128,12 +134,16 @@ final class PackedSteps extends TensorSteps {
     }
   }
 
-  /** A as stored, or a copy of it with even rows. */
+  /**
+   * The operand A for {@code SPLIT}: A as stored, or a copy whose rows begin at multiples of 16
+   * bytes.
+   */
   private Packed splitA(long p, long k, Place to) {
     Matrices a = stored(Side.A, p, k);
     int boxRows = problem.a().transposed() ? SPLIT_ACROSS_BOX : shape.rows();
-    // The rows below a product belong to the next one of the batch. A half tile or panel that
-    // included them would be flagged because of values of another product.
+    // In a batch, the next product's A follows directly. A half tile (or panel, if A is transposed)
+    // that reached into it would be skipped and repaired because of that product's values. So A is
+    // copied unless its rows are a multiple of {@code whole}.
     int whole = problem.a().transposed() ? form.panel() : TensorWorkspace.PACKED_ROWS;
     if ((a.count() == 1 || a.rows() % whole == 0) && isMapped(evenA, a)) {
       return new Packed(Packing.NONE, mapped(form.elementOfA(), a, boxRows));
@@ -170,8 +180,8 @@ final class PackedSteps extends TensorSteps {
   }
 
   /**
-   * True if the copy engine can read matrices as they are stored; it distinguishes products by
-   * rows.
+   * True if the copy engine can read matrices as they are stored; it finds a product's matrix by
+   * the number of its first row.
    */
   private boolean isMapped(boolean even, Matrices of) {
     return isEven(even, of.at(), of.lead())
@@ -199,15 +209,16 @@ final class PackedSteps extends TensorSteps {
         map(element, at, cols, planes * count * rows, cols, boxRows), count > 1 ? rows : 0);
   }
 
-  /** The map of an operand with K along its rows. */
+  /** The tensor map of an operand with K along its rows. */
   private TensorMap map(
       MultiplyStep.Element element, Place at, long cols, long rows, long lead, int boxRows) {
     return new TensorMap(at, element, cols, rows, lead * element.bytes(), form.panel(), boxRows);
   }
 
   /**
-   * True if the copy engine can read rows from this place, given the alignment of the whole
-   * operand.
+   * True if the copy engine can read an operand's rows from this place on.
+   *
+   * @param sideBeginsEven true if the whole operand begins at a multiple of 16 bytes
    */
   private boolean isEven(boolean sideBeginsEven, Place at, long lead) {
     return sideBeginsEven
@@ -216,7 +227,7 @@ final class PackedSteps extends TensorSteps {
         && lead * width < TensorMap.MOST_LEAD_BYTES;
   }
 
-  /** Packs what there is to pack, in one launch. */
+  /** Packs both operands in one launch; no launch if neither is copied. */
   private void pack(Packing a, Packing b) {
     long pieces = a.pieces() + b.pieces();
     if (pieces > 0) {
@@ -236,7 +247,10 @@ final class PackedSteps extends TensorSteps {
     }
   }
 
-  /** Computes the flagged tiles of products, or of parts of one. */
+  /**
+   * Adds the launch that computes the tiles which the split kernel skipped, of several products or
+   * of the parts of one.
+   */
   private void addRepair(long p, long k, long batches, long stepK, Target c, Place tileFlags) {
     KernelIndex.Kernel kernel = strategy.repairer();
     long rowTiles = Ceil.div(problem.m(), kernel.shape().rows());

@@ -12,7 +12,10 @@ import org.tilespark.kernels.launch.KernelIndex;
  * of the larger ones idle; docs/operators.md says for which products.
  */
 final class PartsOfK {
-  /** Least panels of a part of K: fewer do not fill the stages of shared memory. */
+  /**
+   * The least number of panels of a part of K: fewer panels do not fill the stages of shared
+   * memory.
+   */
   private static final long LEAST_PART_PANELS = 4;
 
   /** Rows of a tile that two teams compute together, as the kernel for doubles counts tiles. */
@@ -21,8 +24,8 @@ final class PartsOfK {
   private static final int DOUBLE_COLS = 128;
 
   /**
-   * Cost of the tail's own launch and sum, in steps of K of one tile (estimate); and the relative
-   * time below which a tail is used.
+   * Cost of the tail's own launch and of its sum, in steps of K of one tile (estimate); the next
+   * constant is the relative time up to which a tail is used.
    */
   private static final double REST_STEPS = 128;
 
@@ -53,7 +56,7 @@ final class PartsOfK {
     return parts >= 2 * count ? parts : 1;
   }
 
-  /** Into how many parts K can be cut. */
+  /** The largest number of parts into which K can be cut. */
   static long mostParts(TensorForm form, long k) {
     return Ceil.div(k, form.panel()) / LEAST_PART_PANELS;
   }
@@ -72,7 +75,7 @@ final class PartsOfK {
 
   /**
    * Tail columns of a product of DOUBLE, computed with split-K after the last full wave; no columns
-   * if that is not expected to be faster.
+   * if this is not expected to be faster.
    *
    * @param processors multiprocessors of the device
    */
@@ -116,12 +119,12 @@ final class PartsOfK {
     return rounds * problem.k() + REST_STEPS;
   }
 
-  /** Rows of C as the kernel for doubles counts them. */
+  /** Rows of C as the kernel for doubles counts them; it may compute the transpose of C. */
   static long rowsOfKernel(MultiplyProblem problem) {
     return TensorForm.FLOAT64.isExchanged(problem) ? problem.n() : problem.m();
   }
 
-  /** Columns of C, the same. */
+  /** Columns of C as the kernel for doubles counts them. */
   static long colsOfKernel(MultiplyProblem problem) {
     return TensorForm.FLOAT64.isExchanged(problem) ? problem.m() : problem.n();
   }

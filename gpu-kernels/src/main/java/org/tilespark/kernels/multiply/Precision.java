@@ -49,15 +49,15 @@ public enum Precision {
     }
   };
 
-  /** Least normal float16, 2^-14. */
+  /** The least normal number of float16, 2^-14. */
   private static final float HALF_NORMAL = 0x1p-14f;
 
   private static final float HALF_MOST = 65504;
 
-  /** The value that an input of this precision has: the nearest one, ties to even. */
+  /** The number of this precision that is nearest to {@code value}, ties to even. */
   public abstract float round(float value);
 
-  /** Rounds the mantissa to {@code bits} bits; infinity and NaN stay what they are. */
+  /** Rounds the mantissa of a number to {@code bits} bits; infinity and NaN stay what they are. */
   private static float keep(float value, int bits) {
     if (!Float.isFinite(value)) {
       return value;

@@ -28,7 +28,7 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
  * support a K of 5 to 16.
  */
 final class SkinnySteps {
-  /** The most that the small extent may be. */
+  /** The largest size of the small extent. */
   static final int MOST = 16;
 
   private static final String FAMILY = "multiply_skinny_";
@@ -46,13 +46,19 @@ final class SkinnySteps {
 
   private static final long SHORTEST_CHAIN = 16;
 
-  /** K is cut until there are this many thread blocks: eight for each of 128 multiprocessors. */
+  /**
+   * K is cut into more parts until there are this many thread blocks: eight for each of 128
+   * multiprocessors.
+   */
   private static final long ENOUGH_BLOCKS = 1024;
 
-  /** Most bytes of scratch; parts that would need more are summed in turns. */
+  /**
+   * Most bytes of scratch for the parts' sums; if all parts need more, they are computed in several
+   * rounds.
+   */
   static final long MOST_SCRATCH_BYTES = 32L << 20;
 
-  /** Enough threads in flight for {@code skinny_sum}. */
+  /** Thread blocks of {@code skinny_sum} per multiprocessor: enough threads in flight. */
   private static final int SUM_BLOCKS_PER_PROCESSOR = 16;
 
   private final MultiplyProblem problem;
@@ -76,7 +82,10 @@ final class SkinnySteps {
     this.width = problem.type().bytes();
   }
 
-  /** The strategy for a problem; empty if no extent is small, or the jar has no kernel for it. */
+  /**
+   * The strategy with a skinny kernel for a problem; empty if no extent is small, or the jar has no
+   * kernel for it.
+   */
   static Optional<MultiplyStrategy.Skinny> of(MultiplyProblem problem, DeviceKernels device) {
     long least = Math.min(problem.m(), Math.min(problem.k(), problem.n()));
     if (least < 1 || least > MOST) {
@@ -90,9 +99,9 @@ final class SkinnySteps {
             new SkinnySteps(problem, device.limits(), kernel.get(), summing.get()).strategy());
   }
 
-  /** Scratch that a problem, or one of smaller extents, takes at most. */
+  /** Most bytes of scratch that a problem, or one of smaller extents, takes. */
   static long mostWorkspaceBytes(MultiplyProblem problem, DeviceKernels device) {
-    if (problem.k() <= CHUNK // one part
+    if (problem.k() <= CHUNK // K is one part
         || summing(problem, device).isEmpty()) {
       return 0;
     }
@@ -103,20 +112,20 @@ final class SkinnySteps {
     return (long)
         Math.min(
             MOST_SCRATCH_BYTES,
-            elements * problem.type().bytes() * Ceil.div(problem.k(), CHUNK)); // no shorter parts
+            elements * problem.type().bytes() * Ceil.div(problem.k(), CHUNK)); // no part is shorter
   }
 
-  /** True if K is what is small. */
+  /** True if the small extent is K. */
   static boolean isShallow(MultiplyProblem problem) {
     return problem.k() <= MOST && problem.m() > MOST && problem.n() > MOST;
   }
 
-  /** The small extent. */
+  /** The size of the small extent. */
   static long count(MultiplyProblem problem) {
     return isShallow(problem) ? problem.k() : hasFewCols(problem) ? problem.n() : problem.m();
   }
 
-  /** Thread blocks that a problem with a small K keeps busy. */
+  /** The number of tiles of C, each of a thread block, of a problem with a small K. */
   static double tiles(MultiplyProblem problem, KernelIndex.TileShape shape) {
     return (double) Ceil.div(problem.m(), shape.rows()) * Ceil.div(problem.n(), shape.cols());
   }
@@ -155,7 +164,7 @@ final class SkinnySteps {
     long count = count(problem);
     long partSteps = partSteps(extent);
     long parts = Ceil.div(problem.k(), partSteps);
-    long partBytes = extent * count * width; // no more than C's
+    long partBytes = extent * count * width; // at most C's bytes
     long atOnce = Math.max(1, Math.min(parts, MOST_SCRATCH_BYTES / partBytes));
     for (long p = 0; p < problem.k(); p += atOnce * partSteps) {
       long k = Math.min(problem.k() - p, atOnce * partSteps);
@@ -274,7 +283,7 @@ final class SkinnySteps {
         List.of(from(Side.A, 0), from(Side.B, 0), new Place(Side.C, 0)));
   }
 
-  /** The address of step {@code p} of K in A or B. */
+  /** The place of step {@code p} of K in A or B. */
   private Place from(Side side, long p) {
     boolean across = side == Side.A ? problem.a().transposed() : !problem.b().transposed();
     long lead = side == Side.A ? problem.a().lead() : problem.b().lead();

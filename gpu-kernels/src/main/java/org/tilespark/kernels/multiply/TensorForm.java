@@ -22,9 +22,9 @@ public enum TensorForm {
   SPLIT("multiply_split", "pack_split", MultiplyStep.Element.BFLOAT16),
   /** Rounded to float16 ({@code tensor.cuh}, {@code mma.cuh}). */
   FLOAT16("multiply_float16", "pack_float16", MultiplyStep.Element.FLOAT16),
-  /** Rounded to bfloat16. */
+  /** Rounded to bfloat16, likewise. */
   BFLOAT16("multiply_bfloat16", "pack_bfloat16", MultiplyStep.Element.BFLOAT16),
-  /** Rounded to tf32. */
+  /** Rounded to tf32, likewise. */
   TF32("multiply_tf32", "pack_tf32", MultiplyStep.Element.FLOAT32),
   /** Double values as they are ({@code double.cuh}). */
   FLOAT64("multiply_double", "pack_rows", MultiplyStep.Element.FLOAT64);
@@ -33,8 +33,8 @@ public enum TensorForm {
   private static final int SPLIT_PANEL = 32;
 
   /**
-   * Suffix of the family's name if all of K is one chain and each team of a thread block computes
-   * separate tiles.
+   * Suffix of the names of kernel families that sum all of K in one chain, in which each team of a
+   * thread block computes separate tiles.
    */
   private static final String CHAIN = "_chain";
 
@@ -44,7 +44,7 @@ public enum TensorForm {
   /** Prefix of the family of kernels that read operands as they are stored ({@code fused.cuh}). */
   static final String FUSED = "multiply_fused";
 
-  /** Bytes of a row of other panels in shared memory. */
+  /** Bytes of a row of a panel in shared memory, for forms other than {@code SPLIT}. */
   private static final int PANEL_BYTES = 128;
 
   private final String family;
@@ -57,7 +57,7 @@ public enum TensorForm {
     this.element = element;
   }
 
-  /** The form for a problem. */
+  /** The form in which the operands of a problem are multiplied. */
   static TensorForm of(MultiplyProblem problem) {
     if (problem.type() == ElementType.FLOAT64) {
       return FLOAT64;
@@ -72,7 +72,7 @@ public enum TensorForm {
 
   /**
    * The kernel families that multiply operands of this form with the storage of {@code problem};
-   * the rule's preferred ones first.
+   * those that the rule prefers first.
    */
   List<String> families(MultiplyProblem problem) {
     return switch (this) {
@@ -126,25 +126,25 @@ public enum TensorForm {
     return this == SPLIT && !problem.a().transposed() ? packer + "_mixed" : packer;
   }
 
-  /** A value in this form; for {@link #SPLIT}, one part of a value of B. */
+  /** The type of a value in this form; for {@link #SPLIT}, of one part of a value of B. */
   MultiplyStep.Element element() {
     return element;
   }
 
-  /** A value of A as the kernel reads it; its width is in the kernel's name. */
+  /** The type of a value of A as the kernel reads it; its width is in the kernel's name. */
   MultiplyStep.Element elementOfA() {
     return this == SPLIT ? MultiplyStep.Element.FLOAT32 : element;
   }
 
-  /** Steps of K that are in shared memory at once. */
+  /** Steps of K of a panel: those that are in shared memory at once. */
   int panel() {
     return this == SPLIT ? SPLIT_PANEL : PANEL_BYTES / element.bytes();
   }
 
   /**
-   * Split-K is used if C has fewer tiles (128 x 128; doubles 64 x 128) than multiprocessors divided
-   * by this. Forms with 128 x 64 tiles use a lower threshold: at 1024 x 1024 on an H200, 64 tiles
-   * were faster than twice as many parts of K.
+   * Split-K is used if C has fewer tiles (of 128 x 128; of 64 x 128 for doubles) than the number of
+   * multiprocessors divided by this number. Forms with 128 x 64 tiles use a lower threshold: at
+   * 1024 x 1024 on an H200, 64 tiles were faster than twice as many parts of K.
    */
   int fewTiles() {
     return switch (this) {

@@ -13,10 +13,10 @@ import org.tilespark.kernels.launch.KernelIndex;
  * they use. Pure functions.
  */
 final class TensorPlans {
-  /** The kernel for the tiles that a kernel of {@link TensorForm#SPLIT} skips. */
+  /** Name of the kernel for the tiles that a kernel of {@link TensorForm#SPLIT} skips. */
   private static final String REPAIR = "repair_split";
 
-  /** Kernels of {@code multiply_parts.cu}. */
+  /** Family of the kernels of {@code multiply_parts.cu}. */
   private static final String SUMMING = "multiply_parts";
 
   /**
@@ -25,7 +25,7 @@ final class TensorPlans {
    */
   private static final long SPLIT_LEAST_TERMS = 64;
 
-  /** Packed operands take no larger part of a device's memory. */
+  /** Packed operands take at most one part in this number of a device's memory. */
   private static final int MEMORY_SHARE = 4;
 
   private final MultiplyProblem problem;
@@ -86,8 +86,8 @@ final class TensorPlans {
   }
 
   /**
-   * Device memory that any of these plans may use in addition to the operands, of this problem or
-   * of one of smaller extents or of fewer products.
+   * Bytes of device memory that any of these plans for this problem, or for one of smaller extents
+   * or fewer products, may use in addition to the operands.
    */
   static long mostWorkspaceBytes(MultiplyProblem problem, DeviceKernels device) {
     TensorForm form = TensorForm.of(problem);
@@ -102,7 +102,7 @@ final class TensorPlans {
         : most;
   }
 
-  /** The kernel for operands that are not aligned, for which no fused kernel works. */
+  /** The kernel for problems whose operands are not aligned, for which no fused kernel works. */
   private KernelIndex.Kernel unfused(List<KernelIndex.Kernel> packed) {
     return packed.stream()
         .min(
@@ -145,8 +145,8 @@ final class TensorPlans {
   }
 
   /**
-   * The kernels that a form needs in addition to the one that multiplies, if this jar has all of
-   * them.
+   * The kernels that the problem's form needs in addition to the kernel that multiplies, if this
+   * jar has all of them.
    */
   private Optional<List<KernelIndex.Kernel>> packers() {
     Optional<KernelIndex.Kernel> packer = device.find(form.packer(problem), form.element().bytes());
@@ -156,7 +156,7 @@ final class TensorPlans {
             first -> device.find(REPAIR, Float.BYTES).map(repair -> List.of(first, repair)));
   }
 
-  /** The kernel that sums products that were cut along K. */
+  /** The kernel that sums the partial sums of products that were cut along K. */
   static Optional<KernelIndex.Kernel> summing(MultiplyProblem problem, DeviceKernels device) {
     return device.find(SUMMING, problem.type().bytes());
   }

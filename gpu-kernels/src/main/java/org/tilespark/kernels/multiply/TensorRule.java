@@ -13,39 +13,51 @@ import org.tilespark.layout.ElementType;
  */
 final class TensorRule {
   /**
-   * Minimum M*K*N for which the rule packs operands for the tensor cores: below, packing takes as
+   * The least M*K*N for which the rule packs operands for the tensor cores: below, packing takes as
    * long as the work.
    */
   static final double LEAST_PRODUCTS = 512.0 * 512 * 512;
 
-  /** Minimum M*K*N at which our double kernel is preferred to cuBLAS. */
+  /** The least M*K*N for which our kernel for doubles is preferred to cuBLAS. */
   private static final double LARGE_PRODUCTS = 1024.0 * 1024 * 1024;
 
-  /** Least rows and columns: a smaller C leaves a tile mostly empty. */
+  /** The least number of rows and of columns of C: a smaller C leaves a tile mostly empty. */
   private static final long LEAST_EXTENT = 64;
 
-  /** C must have at least (multiprocessors / this) tiles of 128 x 128. */
+  /**
+   * C must have at least as many tiles of 128 x 128 as the number of multiprocessors divided by
+   * this.
+   */
   private static final int IDLE_PROCESSORS = 4;
 
   private static final int TILE = 128;
 
-  /** Least steps of K of a part that the rule counts as a tile if K is cut. */
+  /** The least number of steps of a part of K that the rule counts as a tile if K is cut. */
   private static final long LEAST_PART = 256;
 
-  /** Most columns of FLOAT for which the skinny kernels are our fastest, if A is stored along K. */
+  /**
+   * The largest number of columns of FLOAT for which the skinny kernels are our fastest, if A is
+   * stored along K.
+   */
   private static final int SKINNY_COLS = 8;
 
   /**
-   * Minimum elements of A for which, with more columns, the tensor cores' kernel is faster. On an
-   * H200 it took 0.39 to 0.98 times as long from 2000 x 2000 on, and 1.1 times as long at 1000 x
-   * 1000.
+   * The least number of elements of A for which, with more columns than that, the tensor cores'
+   * kernel is faster. On an H200 it took 0.39 to 0.98 times as long from 2000 x 2000 on, and 1.1
+   * times as long at 1000 x 1000.
    */
   private static final double WIDE_ELEMENTS = 1024.0 * 2048;
 
-  /** Minimum rows of an A stored along K for which packing B is a small part of the time. */
+  /**
+   * The least number of rows of an A stored along K for which packing B is a small part of the
+   * time.
+   */
   private static final long WIDE_ROWS = 1024;
 
-  /** Workspace cap for a strategy chosen without a reservation. */
+  /**
+   * Most bytes of workspace of a plan for few columns, which is chosen without a reservation of
+   * memory.
+   */
   private static final long MOST_WIDE_BYTES = 1L << 30;
 
   private TensorRule() {}
@@ -115,7 +127,7 @@ final class TensorRule {
         && strideA % problem.a().lead() == 0;
   }
 
-  /** The plan on the tensor cores, if it is expected to be the fastest of our kernels. */
+  /** The plan on the tensor cores, if it is expected to be faster than our other kernels. */
   static Optional<MultiplyPlan> of(MultiplyProblem problem, long terms, DeviceKernels device) {
     boolean isWide = isWideAlong(problem);
     return isWide || isLarge(problem, device)
@@ -144,7 +156,8 @@ final class TensorRule {
                         (MultiplyPlan plan) ->
                             MultiplyCost.fusedNanos(
                                 plan.problem(), strategy(plan), device.limits()))
-                    // If memory is the bottleneck, two thread blocks may use its bandwidth better.
+                    // If memory is the bottleneck, two thread blocks on a multiprocessor may use
+                    // its bandwidth better.
                     .thenComparing(plan -> !isShared(plan))
                     .thenComparingInt(
                         plan -> strategy(plan).kernel().traits().blocksPerProcessor()));
@@ -179,8 +192,8 @@ final class TensorRule {
   }
 
   /**
-   * True for a plan on the tensor cores, with {@code mma.sync} or with the newer instructions as
-   * {@code isMma} says.
+   * True for a plan on the tensor cores, with {@code mma.sync} if {@code isMma}, otherwise with the
+   * newer instructions.
    */
   static boolean isTensor(MultiplyPlan way, boolean isMma) {
     return way.strategy() instanceof MultiplyStrategy.Tensor tensor && tensor.isMma() == isMma;

@@ -22,7 +22,7 @@ import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
  * part {@code q} begins at step {@code q * partSteps}, and the last part may be shorter.
  */
 abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
-  /** Alignment of the copy engine's addresses. */
+  /** The alignment in bytes that the copy engine requires of addresses. */
   static final int EVEN_BYTES = 16;
 
   private static final int SUM_BLOCKS_PER_PROCESSOR = 16;
@@ -30,13 +30,13 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   final MultiplyStrategy.Tensor strategy;
   final MultiplyProblem problem;
   final TensorForm form;
-  final KernelIndex.Kernel kernel; // what multiplies
+  final KernelIndex.Kernel kernel; // the kernel that multiplies
   final KernelIndex.TileShape shape;
   final int width;
   final MultiplyProblem.Batch batch;
   private final long workspaceBytes;
   private final List<MultiplyStep> steps = new ArrayList<>();
-  private long first; // of the products that go at once
+  private long first; // number of the first of the products that go at once
   private long products;
 
   TensorSteps(
@@ -58,7 +58,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
    * The steps for a problem.
    *
    * @param evenA true if A begins at a multiple of 16 bytes
-   * @param evenB true if B does
+   * @param evenB true if B begins at a multiple of 16 bytes
    */
   static List<MultiplyStep> of(
       MultiplyStrategy.Tensor strategy, MultiplyProblem problem, boolean evenA, boolean evenB) {
@@ -82,7 +82,9 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return List.copyOf(steps);
   }
 
-  /** Target of the products of a chunk: C, or the workspace for parts of K. */
+  /**
+   * The matrices that the products of a chunk are written to: C, or the workspace for parts of K.
+   */
   record Target(Place at, long lead, long step, Factors factors) {}
 
   /** Adds the launches for {@code k} steps of K, from {@code p} on. */
@@ -106,10 +108,10 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   }
 
   /**
-   * The products of a chunk.
+   * Adds the launches that multiply a chunk of K, from step {@code p} on.
    *
-   * @param parts number of parts into which the chunk is cut @param partPanels panels of each part
-   *     except the last
+   * @param parts number of parts into which the chunk is cut
+   * @param partPanels panels of each part except the last
    */
   abstract void addMultiply(long p, long k, long parts, long partPanels, Target c);
 
@@ -117,12 +119,12 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     steps.add(step);
   }
 
-  /** Products that go at once. */
+  /** The number of products that go at once. */
   final long products() {
     return products;
   }
 
-  /** The address of C of the first of these. */
+  /** The place of C of the first product that goes at once. */
   final Place c() {
     return new Place(Side.C, first * batch.strideC() * width);
   }
@@ -132,7 +134,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return new Place(Side.WORKSPACE, workspaceBytes - bytes);
   }
 
-  /** The address of the chunk in A or B of the first product. */
+  /** The place in A or B of step {@code p} of K, of the first product that goes at once. */
   final Place from(Side side, long p) {
     boolean isA = side == Side.A;
     long lead = isA ? problem.a().lead() : problem.b().lead();
@@ -149,7 +151,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return TensorWorkspace.alike(batch.strideB(), products);
   }
 
-  /** Adds the parts of one product, in the order of K. */
+  /** Adds the launch that sums the partial sums of one product, in the order of K. */
   final void addSum(Place scratch, Place c, long m, long n, long parts, Factors factors) {
     KernelIndex.Kernel sum = strategy.kernels().summing().orElseThrow();
     add(
@@ -181,17 +183,20 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return Ceil.div(problem.n(), shape.cols());
   }
 
-  /** The first words of the arguments of most kernels. */
+  /**
+   * The first words of the arguments of most kernels: extents of C, its leading dimension, panels,
+   * tiles.
+   */
   final long[] head(Target c, long partPanels) {
     return new long[] {problem.m(), problem.n(), c.lead(), partPanels, rowTiles(), colTiles()};
   }
 
   /**
-   * The words from alpha on.
+   * The last words of the arguments of most kernels, from alpha on.
    *
-   * @param a step from one product or part to the next, in A
-   * @param b likewise in B
-   * @param k step from one part to the next, along K
+   * @param a step in A from one product or part to the next
+   * @param b step in B from one product or part to the next
+   * @param k steps of K from one part to the next
    */
   final long[] tail(Target c, long batches, long a, long b, long k) {
     return new long[] {
@@ -204,8 +209,8 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   }
 
   /**
-   * Adds the launch of the multiplying kernel: a thread block for each piece, or as many as the
-   * device holds.
+   * Adds the launch of the multiplying kernel: a thread block for each piece of work, or as many
+   * thread blocks as the device holds.
    */
   final void launch(List<TensorMap> maps, List<Place> pointers, long pieces, long... words) {
     LaunchConfig blocks = blocks(pieces, most(kernel.traits().blocksPerProcessor()), kernel);
@@ -222,7 +227,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   }
 
   /**
-   * Matrices of a side, as they are stored.
+   * Matrices A or B of the products that go at once, as they are stored.
    *
    * @param lead elements between the starts of neighbouring rows
    * @param count number of matrices, {@code stride} elements from one to the next; the stride of

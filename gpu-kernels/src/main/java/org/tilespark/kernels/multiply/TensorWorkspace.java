@@ -9,27 +9,33 @@ import org.tilespark.kernels.launch.Ceil;
  * <p>The workspace of a chunk: flags of the tiles, packed A, packed B, partial sums of C.
  */
 final class TensorWorkspace {
-  /** Packed operands have a multiple of this many rows. */
+  /** The rows of a packed operand are a multiple of this. */
   static final int PACKED_ROWS = 64;
 
-  /** The planes of a split B begin at rows of whole tiles. */
+  /**
+   * A plane of a split B has a multiple of this many rows, so that each plane begins with a whole
+   * tile.
+   */
   static final int SPLIT_TILE = 128;
 
-  /** Least extent of tiles of DOUBLE, along both sides. */
+  /** The least number of rows, and of columns, of a tile of DOUBLE. */
   private static final int LEAST_DOUBLE_TILE = 64;
 
-  /** Most bytes of packed operands of products that run at once. */
+  /** Most bytes of the packed operands of all products that run at once. */
   private static final long MOST_BATCH_BYTES = 1L << 30;
 
-  /** Most elements that kernels and maps can count in 32 bits, with a tile to spare. */
+  /**
+   * The largest number of elements that kernels and maps can count in 32 bits, with a tile to
+   * spare.
+   */
   static final long MOST_COUNT = Integer.MAX_VALUE - SPLIT_TILE;
 
-  /** Alignment of the parts of the workspace. */
+  /** Alignment of the parts of the workspace, in bytes. */
   private static final int ALIGNMENT = 256;
 
   /**
-   * Most numbers of a workspace: more than any device holds, and few enough to count bytes of
-   * several.
+   * The largest number of FLOAT64 values of a matrix in the workspace: more than any device holds,
+   * and small enough that the bytes of several matrices can be counted.
    */
   private static final long MOST_DOUBLES = 1L << 56;
 
@@ -45,7 +51,7 @@ final class TensorWorkspace {
         || (problem.k() <= MOST_COUNT && tilesOfC(problem, LEAST_DOUBLE_TILE) <= Integer.MAX_VALUE);
   }
 
-  /** How many products of a batch go at once. */
+  /** The number of products of a batch that run at once. */
   static long atOnce(TensorForm form, MultiplyProblem problem, long chunk) {
     if (problem.batch().count() == 1) {
       return 1;
@@ -64,8 +70,8 @@ final class TensorWorkspace {
   /**
    * Bytes of the workspace of a problem.
    *
-   * @param parts parts of K of the longest chunk
-   * @param atOnce products
+   * @param parts number of parts of K in the longest chunk
+   * @param atOnce number of products that run at once
    */
   static long bytes(TensorForm form, MultiplyProblem problem, long chunk, long parts, long atOnce) {
     long k = Math.min(chunk, problem.k());
@@ -77,8 +83,8 @@ final class TensorWorkspace {
   }
 
   /**
-   * Bytes of the workspace of a problem, or of one of smaller extents or of fewer products, at
-   * most.
+   * The largest number of bytes of the workspace of a problem, or of one of smaller extents or
+   * fewer products.
    *
    * @param processors multiprocessors of the device; 0 if K is never cut
    */
@@ -112,27 +118,30 @@ final class TensorWorkspace {
       }
     }
     long flags = form == TensorForm.SPLIT ? aligned((long) processors * Integer.BYTES) : 0;
-    // The tail of DOUBLE needs its place in addition to the packed copies.
+    // The tail of DOUBLE needs its place in addition to that of the packed copies.
     long beside = form == TensorForm.FLOAT64 ? Math.max(most, cut) : cut;
     return Math.max(most, flags + beside + aligned(scratch * one.type().bytes()));
   }
 
-  /** Number of distinct operands of {@code count} products: 1 if all products share one. */
+  /**
+   * Number of distinct matrices of an operand of {@code count} products: 1 if all products share
+   * one.
+   */
   static long alike(long stride, long count) {
     return stride == 0 ? 1 : count;
   }
 
-  /** Tiles of {@code tile} rows and columns that make up C of one product. */
+  /** Number of tiles of {@code tile} rows and columns that make up C of one product. */
   static double tilesOfC(MultiplyProblem problem, int tile) {
     return (double) Ceil.div(problem.m(), tile) * Ceil.div(problem.n(), tile);
   }
 
-  /** Bytes for the sums of parts of K. */
+  /** Bytes of the workspace for the partial sums of one product's parts of K. */
   static long partBytes(MultiplyProblem problem, long parts) {
     return parts == 1 ? 0 : aligned(parts * problem.m() * problem.n() * problem.type().bytes());
   }
 
-  /** Bytes of the workspace for the parts' sums of a rest. */
+  /** Bytes of the workspace for the partial sums of the tail columns. */
   static long restBytes(MultiplyProblem problem, MultiplyStrategy.Tensor.Rest rest) {
     return rest.isNone()
         ? 0
@@ -143,7 +152,7 @@ final class TensorWorkspace {
                 * Double.BYTES);
   }
 
-  /** Bytes for the flags of tiles, which only {@link TensorForm#SPLIT} has. */
+  /** Bytes of the workspace for the flags of tiles, which only {@link TensorForm#SPLIT} has. */
   static long flagBytes(TensorForm form, MultiplyProblem problem, long batches) {
     return form != TensorForm.SPLIT
         ? 0
@@ -154,7 +163,7 @@ final class TensorWorkspace {
                 * Integer.BYTES);
   }
 
-  /** Bytes for packed operands. */
+  /** Bytes of the workspace for {@code count} packed matrices A. */
   static long bytesA(TensorForm form, MultiplyProblem problem, long k, long count) {
     return form == TensorForm.FLOAT64
         ? rowBytes(problem.m(), k, count)
@@ -185,8 +194,8 @@ final class TensorWorkspace {
   }
 
   /**
-   * Bytes of matrices, the larger of both ways to store them, with rows as {@link DoubleSteps} pads
-   * them.
+   * Bytes of {@code count} matrices of an operand of DOUBLE with rows as {@link DoubleSteps} pads
+   * them, in the larger of the two ways to store the operand.
    */
   private static long rowBytes(long extent, long k, long count) {
     return (double) (extent + 1) * (k + 1) > MOST_DOUBLES

@@ -7,19 +7,19 @@ import org.tilespark.layout.ElementType;
  * implementations on the host and on the device.
  */
 public enum BinaryFunction {
-  /** Sum; of integers modulo 2^bits. */
+  /** The sum; of integers, modulo 2 to the power of their bits. */
   ADD(
       HostFunction.numbers((x, y) -> x + y, (x, y) -> x + y, (x, y) -> x + y, (x, y) -> x + y),
       new PtxFunction("add.$t $r, $x, $y;", "add.rn.$t $r, $x, $y;")),
-  /** Difference; of integers modulo 2^bits. */
+  /** The difference; of integers, modulo 2 to the power of their bits. */
   SUBTRACT(
       HostFunction.numbers((x, y) -> x - y, (x, y) -> x - y, (x, y) -> x - y, (x, y) -> x - y),
       new PtxFunction("sub.$t $r, $x, $y;", "sub.rn.$t $r, $x, $y;")),
-  /** Product; of integers modulo 2^bits. */
+  /** The product; of integers, modulo 2 to the power of their bits. */
   MULTIPLY(
       HostFunction.numbers((x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y, (x, y) -> x * y),
       new PtxFunction("mul.lo.$t $r, $x, $y;", "mul.rn.$t $r, $x, $y;")),
-  /** Quotient of floating-point numbers. */
+  /** The quotient of floating-point numbers. */
   DIVIDE(
       HostFunction.floats((x, y) -> x / y, (x, y) -> x / y),
       PtxFunction.of("div.rn.$t $r, $x, $y;")),
@@ -42,31 +42,31 @@ public enum BinaryFunction {
           HostMath::remainder,
           HostMath::remainder),
       PtxFunction.call2("remainder")),
-  /** {@code x^y}; 1 if {@code y = 0} or {@code x = 1}, even if the other is NaN. */
+  /** {@code x^y}; 1 if {@code y = 0} or {@code x = 1}, even if the other operand is NaN. */
   POW(HostFunction.inDouble(HostMath::pow), PtxFunction.call2("pow")),
   /** The angle of the point {@code (y, x)}: the first operand is the ordinate. */
   ATAN2(HostFunction.inDouble((y, x) -> Math.atan2(y, x)), PtxFunction.call2("atan2")),
-  /** {@code sqrt(x^2 + y^2)}; infinite if one is, even if the other is NaN. */
+  /** {@code sqrt(x^2 + y^2)}; infinite if one operand is infinite, even if the other is NaN. */
   HYPOT(HostFunction.inDouble((x, y) -> Math.hypot(x, y)), PtxFunction.call2("hypot")),
-  /** The lesser; NaN if one is; -0 is less than 0. */
+  /** The lesser operand; NaN if one is NaN; -0 is less than 0. */
   MINIMUM(
       HostFunction.numbers(Math::min, Math::min, Math::min, Math::min),
       new PtxFunction("min.$t $r, $x, $y;", PtxFunction.orNan("lt", "or"))),
-  /** The greater; NaN if one is; -0 is less than 0. */
+  /** The greater operand; NaN if one is NaN; -0 is less than 0. */
   MAXIMUM(
       HostFunction.numbers(Math::max, Math::max, Math::max, Math::max),
       new PtxFunction("max.$t $r, $x, $y;", PtxFunction.orNan("gt", "and"))),
-  /** 1 where the first is less, else 0. */
+  /** A truth: 1 if the first operand is less than the second, else 0. */
   LESS(HostFunction.test((x, y) -> x < y, (x, y) -> x < y), PtxFunction.test("lt", "lt")),
-  /** 1 if the first is less than or equal to the second, else 0. */
+  /** A truth: 1 if the first operand is less than or equal to the second, else 0. */
   LESS_EQUAL(HostFunction.test((x, y) -> x <= y, (x, y) -> x <= y), PtxFunction.test("le", "le")),
-  /** 1 where both are equal, else 0. */
+  /** A truth: 1 if both operands are equal, else 0. */
   EQUAL(HostFunction.test((x, y) -> x == y, (x, y) -> x == y), PtxFunction.test("eq", "eq")),
-  /** 1 if they are not equal or one is NaN, else 0. */
+  /** A truth: 1 if the operands are not equal or one is NaN, else 0. */
   NOT_EQUAL(HostFunction.test((x, y) -> x != y, (x, y) -> x != y), PtxFunction.test("ne", "neu")),
-  /** 1 where both truths are not 0, else 0. */
+  /** A truth: 1 if neither operand, a truth itself, is 0, else 0. */
   AND(HostFunction.truth((x, y) -> x != 0 && y != 0), PtxFunction.truth("and")),
-  /** 1 where one of the truths is not 0, else 0. */
+  /** A truth: 1 if one of the operands, truths themselves, is not 0, else 0. */
   OR(HostFunction.truth((x, y) -> (x | y) != 0), PtxFunction.truth("or"));
 
   private final HostFunction host;
@@ -78,7 +78,7 @@ public enum BinaryFunction {
   }
 
   /**
-   * Type of the result, from that of the operands.
+   * Type of the result for operands of a type.
    *
    * @throws IllegalArgumentException if the function does not take operands of this type
    */
@@ -91,7 +91,7 @@ public enum BinaryFunction {
     return host.loop(operand);
   }
 
-  /** The device's function. */
+  /** The function's implementation on the device. */
   PtxFunction ptx() {
     return ptx;
   }

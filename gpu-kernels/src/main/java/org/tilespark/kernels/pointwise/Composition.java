@@ -14,10 +14,10 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram.Output;
 final class Composition implements Instruction.Visitor<Integer> {
   private final ElementwiseProgram first;
   private final ElementwiseProgram next;
-  private final int input; // of next
+  private final int input; // number of the input of next
   private final List<Instruction> code = new ArrayList<>();
-  private List<Integer> values = new ArrayList<>(); // numbers in the code of the program's values
-  // The outputs of first in the joined code; null while first's instructions are added
+  private List<Integer> values = new ArrayList<>(); // by value of a program: its number in code
+  // The output of first in the joined code; null while first's instructions are added
   private Output given;
 
   private Composition(ElementwiseProgram first, ElementwiseProgram next, int input) {
@@ -26,7 +26,10 @@ final class Composition implements Instruction.Visitor<Integer> {
     this.input = input;
   }
 
-  /** Composes two programs as {@link ElementwiseProgram#behind} does. */
+  /**
+   * Composes two programs as {@link ElementwiseProgram#behind} does; {@code input} is an input of
+   * {@code next}.
+   */
   static ElementwiseProgram of(ElementwiseProgram first, ElementwiseProgram next, int input) {
     requireFits(first, next, input);
     return new Composition(first, next, input).program();
@@ -73,7 +76,9 @@ final class Composition implements Instruction.Visitor<Integer> {
     return new ElementwiseProgram(next.rank(), inputs, vectors, code, outputs);
   }
 
-  /** An output of the last added program, with its values' numbers in the joined code. */
+  /**
+   * An output of the program that was added last, by the numbers of its values in the joined code.
+   */
   private Output placed(Output output) {
     return new Output(
         values.get(output.real()), output.isComplex() ? values.get(output.imag()) : -1);

@@ -20,51 +20,51 @@ public final class ElementwiseCode {
     return code.size() - 1;
   }
 
-  /** The elements of another real input. */
+  /** Adds a real input; the value is the input's element. */
   public int input(Input input) {
     inputs.add(input);
     return add(new Instruction.Load(inputs.size() - 1, 0));
   }
 
-  /** Adds a real input with the extents of the result; the value is its element. */
+  /** Adds a real input with the extents of the result; the value is the input's element. */
   public int input(ElementType type) {
     return input(Input.of(type, false));
   }
 
-  /** A FLOAT64. */
+  /** Adds a FLOAT64 constant. */
   public int constant(double value) {
     return add(Instruction.Constant.of(value));
   }
 
-  /** An INT64. */
+  /** Adds an INT64 constant. */
   public int constant(long value) {
     return add(new Instruction.Constant(ElementType.INT64, value));
   }
 
-  /** A function of one value. */
+  /** Adds a function of value {@code x}. */
   public int apply(UnaryFunction function, int x) {
     return add(new Instruction.Unary(function, x));
   }
 
-  /** A function of two values. */
+  /** Adds a function of the values {@code x} and {@code y}. */
   public int apply(BinaryFunction function, int x, int y) {
     return add(new Instruction.Binary(function, x, y));
   }
 
-  /** One of two values. */
+  /** Adds a choice: value {@code yes} if {@code condition} is not 0, otherwise {@code no}. */
   public int select(int condition, int yes, int no) {
     return add(new Instruction.Select(condition, yes, no));
   }
 
-  /** A value in another type. */
+  /** Adds value {@code x} converted to a type. */
   public int cast(ElementType type, int x) {
     return add(new Instruction.Cast(type, x));
   }
 
   /**
-   * The finished program, for arrays of a rank.
+   * The finished program, for arrays of {@code rank} axes.
    *
-   * @param outputs values of the real outputs
+   * @param outputs numbers of the values that are the real outputs
    */
   public ElementwiseProgram program(int rank, int... outputs) {
     return new ElementwiseProgram(

@@ -14,14 +14,14 @@ import org.tilespark.layout.Shape;
  * not the extents, so that one compiled kernel serves every block. It is a value: equal programs
  * have equal code.
  *
- * <p>Values are real. A complex element is a pair of values: {@link Instruction.Load} names the
- * part. Booleans are INT8, 1 or 0.
+ * <p>Values are real. A complex element is a pair of values: {@link Instruction.Load} states which
+ * of the two parts it loads. Booleans are INT8, 1 or 0.
  *
- * @param rank axes of the arrays, 1 to {@link #MOST_AXES}
- * @param inputs arrays that are read
- * @param vectors the axis of each vector of DOUBLE that is read
+ * @param rank number of axes of the arrays, 1 to {@link #MOST_AXES}
+ * @param inputs the arrays that are read
+ * @param vectors for each vector of DOUBLE that is read, the axis along which it is read
  * @param code instruction {@code i} makes value {@code i}
- * @param outputs arrays that are written
+ * @param outputs the arrays that are written
  */
 public record ElementwiseProgram(
     int rank,
@@ -30,18 +30,21 @@ public record ElementwiseProgram(
     List<Instruction> code,
     List<Output> outputs)
     implements Serializable {
-  /** Axes of an array: three of a volume, and one for a batch of equal blocks. */
+  /**
+   * The largest number of axes of an array: three of a volume, and one for a batch of equal blocks.
+   */
   public static final int MOST_AXES = 4;
 
-  /** Most instructions of a program that is composed of shorter ones. */
+  /** The largest number of instructions of a program that is composed of shorter ones. */
   private static final int MOST_COMPOSED = 256;
 
   /**
    * An array that is read.
    *
-   * @param type element type, or the type of the parts
+   * @param type type of the elements, or of the parts of complex elements
    * @param isComplex true if each element has a real and an imaginary part
-   * @param broadcast axes along which it has extent 1 and the result may have more
+   * @param broadcast axes along which the array has extent 1 and the result may have a larger
+   *     extent
    */
   public record Input(ElementType type, boolean isComplex, Set<Integer> broadcast)
       implements Serializable {
@@ -50,7 +53,7 @@ public record ElementwiseProgram(
       broadcast = Set.copyOf(broadcast);
     }
 
-    /** Its shape, if the result has {@code result}. */
+    /** The shape of this input, if the result has shape {@code result}. */
     public Shape shape(Shape result) {
       long[] extents = result.toArray();
       broadcast.forEach(axis -> extents[axis] = 1);
@@ -66,16 +69,16 @@ public record ElementwiseProgram(
   /**
    * An array that is written.
    *
-   * @param real number of the value that is written to its elements, or to their real parts
+   * @param real number of the value that is written to the elements, or to their real parts
    * @param imag number of the value that is written to the imaginary parts; -1 if the array is real
    */
   public record Output(int real, int imag) implements Serializable {
-    /** A real array. */
+    /** An output that is a real array, whose elements are value {@code value}. */
     public static Output real(int value) {
       return new Output(value, -1);
     }
 
-    /** True if it has imaginary parts. */
+    /** True if the array has imaginary parts. */
     public boolean isComplex() {
       return imag >= 0;
     }
@@ -85,7 +88,8 @@ public record ElementwiseProgram(
    * Copies the lists and checks that the operands of every instruction exist and have the right
    * types.
    *
-   * @throws IllegalArgumentException if not; the message names the instruction and what it found
+   * @throws IllegalArgumentException if one does not; the message names the instruction and what it
+   *     found
    */
   public ElementwiseProgram {
     inputs = List.copyOf(inputs);
@@ -127,12 +131,13 @@ public record ElementwiseProgram(
   }
 
   /**
-   * This program with an input replaced by the output of another program. That program's inputs
-   * take the place of the input; its vectors come in front of this program's.
+   * This program with the result of {@code first} in place of one of its inputs. The inputs of
+   * {@code first} take the place of that input; the vectors of {@code first} come before this
+   * program's.
    *
    * @param input number of an input of this program
-   * @param first has one output, of the input's type; if the input is broadcast, {@code first}
-   *     reads neither places nor vectors
+   * @param first a program with one output, of the input's type; if the input is broadcast, {@code
+   *     first} reads neither places nor vectors
    * @throws IllegalArgumentException if the output of {@code first} does not match the input
    */
   public ElementwiseProgram behind(int input, ElementwiseProgram first) {
@@ -141,7 +146,7 @@ public record ElementwiseProgram(
 
   /**
    * True if {@link #behind} gives a program that is short enough to run on a device as efficiently
-   * as the two.
+   * as the two programs.
    */
   public boolean isShortBehind(ElementwiseProgram first) {
     return code.size() + first.code.size() <= MOST_COMPOSED
@@ -157,7 +162,7 @@ public record ElementwiseProgram(
    * This program for several arrays of equal extents, joined along a new leading axis. Places are
    * read along the other axes only.
    *
-   * @throws IllegalArgumentException if it reads vectors
+   * @throws IllegalArgumentException if the program reads vectors
    */
   public ElementwiseProgram repeated() {
     if (!vectors.isEmpty()) {
@@ -193,7 +198,7 @@ public record ElementwiseProgram(
   }
 
   /**
-   * The values that an instruction may refer to.
+   * The inputs, vectors and earlier values to which an instruction may refer.
    *
    * @param types types of the values before the instruction
    */

@@ -10,7 +10,8 @@ import org.tilespark.layout.ElementType;
 
 /**
  * Elementwise programs to run before, between and after Fourier transforms. They compute in double
- * precision and round once. Programs with vectors take one for each axis, in the order of axes.
+ * precision and round once. A program that reads vectors reads one for each axis, in the order of
+ * axes.
  */
 public final class FilterPrograms {
   private static final int MOST_AXES = 3;
@@ -18,10 +19,10 @@ public final class FilterPrograms {
   private FilterPrograms() {}
 
   /**
-   * Rank and type of the array that a program reads.
+   * Rank and type of the array that a program takes.
    *
-   * @param rank axes, 1 to 3
-   * @param type FLOAT32 or FLOAT64, of the parts of complex numbers too
+   * @param rank number of axes, 1 to 3
+   * @param type type of real numbers and of the parts of complex ones: FLOAT32 or FLOAT64
    */
   public record Taken(int rank, ElementType type, boolean isComplex) {
     /** Checks the type. */
@@ -32,7 +33,7 @@ public final class FilterPrograms {
     }
   }
 
-  /** Multiplies each element by the product of one factor per axis. */
+  /** A program that multiplies each element by the product of one factor per axis. */
   public static ElementwiseProgram window(Taken taken) {
     Code code = new Code(taken);
     int product = code.joined(BinaryFunction.MULTIPLY, 0);
@@ -40,8 +41,8 @@ public final class FilterPrograms {
   }
 
   /**
-   * Subtracts from each element the sum of one number per axis. Of complex numbers it takes the
-   * vectors for the real parts, then those for the imaginary parts.
+   * A program that subtracts from each element the sum of one number per axis. For complex elements
+   * it reads the vectors for the real parts, then those for the imaginary parts.
    */
   public static ElementwiseProgram trend(Taken taken) {
     Code code = new Code(taken);
@@ -54,9 +55,10 @@ public final class FilterPrograms {
   }
 
   /**
-   * Makes zero where the sum of one number per axis is below {@code least} or above {@code most}.
+   * A program that sets each element to zero for which the sum of one number per axis is below
+   * {@code least} or above {@code most}.
    *
-   * @param least 0 for no lower limit
+   * @param least the lower limit; 0 for none
    */
   public static ElementwiseProgram bandPass(Taken taken, double least, double most) {
     Code code = new Code(taken);
@@ -75,14 +77,14 @@ public final class FilterPrograms {
         part -> above.applyAsInt(code.add(new Instruction.Select(isBelow, zero, code.load(part)))));
   }
 
-  /** Multiplies each element by a number. */
+  /** A program that multiplies each element by {@code factor}. */
   public static ElementwiseProgram factor(Taken taken, double factor) {
     Code code = new Code(taken);
     int constant = code.add(Instruction.Constant.of(factor));
     return code.eachPart(0, part -> code.times(code.load(part), constant));
   }
 
-  /** The squares of the absolute values of complex numbers. */
+  /** A program that gives the squares of the absolute values of complex numbers. */
   public static ElementwiseProgram power(int rank, ElementType type) {
     Code code = new Code(new Taken(rank, type, true));
     int re = code.load(0);
@@ -93,13 +95,13 @@ public final class FilterPrograms {
     return code.program(0, Output.real(code.rounded(sum)));
   }
 
-  /** The real parts of complex numbers. */
+  /** A program that gives the real parts of complex numbers. */
   public static ElementwiseProgram realPart(int rank, ElementType type) {
     Code code = new Code(new Taken(rank, type, true));
     return code.program(0, Output.real(code.add(new Instruction.Load(0, 0))));
   }
 
-  /** Complex numbers without imaginary parts. */
+  /** A program that makes real numbers complex, with imaginary parts of zero. */
   public static ElementwiseProgram complex(int rank, ElementType type) {
     Code code = new Code(new Taken(rank, type, false));
     int re = code.add(new Instruction.Load(0, 0));
@@ -108,8 +110,8 @@ public final class FilterPrograms {
   }
 
   /**
-   * Adds instructions for one part of an element, and returns the number of the resulting FLOAT64
-   * value.
+   * Adds the instructions that compute one part, real or imaginary, of a result; returns the number
+   * of the resulting FLOAT64 value.
    */
   private interface OfPart {
     int value(int part);
@@ -129,7 +131,7 @@ public final class FilterPrograms {
       return instructions.size() - 1;
     }
 
-    /** A part of the element as FLOAT64. */
+    /** Adds the load of a part of the element, as FLOAT64. */
     int load(int part) {
       int value = add(new Instruction.Load(0, part));
       return taken.type == ElementType.FLOAT64
@@ -137,7 +139,7 @@ public final class FilterPrograms {
           : add(new Instruction.Cast(ElementType.FLOAT64, value));
     }
 
-    /** A FLOAT64 as the array's type. */
+    /** Adds the conversion of a FLOAT64 to the array's type. */
     int rounded(int value) {
       return taken.type == ElementType.FLOAT64
           ? value
@@ -149,9 +151,9 @@ public final class FilterPrograms {
     }
 
     /**
-     * The numbers of one vector per axis, joined from the outermost axis on. A sum over fewer than
-     * 3 axes begins with zero, so that it gives the same bits as for a volume with further extents
-     * of 1.
+     * Adds the numbers of one vector per axis, joined by {@code function} from the outermost axis
+     * on. A sum over fewer than 3 axes begins with zero, so that it gives the same bits as for a
+     * volume with further extents of 1.
      */
     int joined(BinaryFunction function, int firstVector) {
       int all = -1;
@@ -165,7 +167,10 @@ public final class FilterPrograms {
       return all;
     }
 
-    /** A program that treats both parts of complex numbers. */
+    /**
+     * The program whose result has both parts of complex numbers computed alike; it reads {@code
+     * vectors} vectors.
+     */
     ElementwiseProgram eachPart(int vectors, OfPart ofPart) {
       int real = rounded(ofPart.value(0));
       int imag = taken.isComplex ? rounded(ofPart.value(1)) : -1;

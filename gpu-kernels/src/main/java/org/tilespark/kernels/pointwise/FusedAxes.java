@@ -11,7 +11,7 @@ import org.tilespark.layout.Shape;
  * of them or none. A program without places, vectors and broadcasting has one axis. Immutable.
  */
 public final class FusedAxes {
-  private final int[] groups; // by axis, from 0
+  private final int[] groups; // fused axis of each axis, from 0
   private final int rank;
 
   private FusedAxes(int[] groups, int rank) {
@@ -19,7 +19,7 @@ public final class FusedAxes {
     this.rank = rank;
   }
 
-  /** The axes of a program. */
+  /** The fused axes of a program's arrays. */
   public static FusedAxes of(ElementwiseProgram program) {
     List<Integer> apart = new ArrayList<>(program.vectors());
     program.code().stream()
@@ -40,7 +40,7 @@ public final class FusedAxes {
     return new FusedAxes(groups, groups[groups.length - 1] + 1);
   }
 
-  /** How many there are. */
+  /** The number of fused axes. */
   public int rank() {
     return rank;
   }
@@ -50,7 +50,7 @@ public final class FusedAxes {
     return groups[axis];
   }
 
-  /** The axes' extents in an array of a shape. */
+  /** The extents of the fused axes in an array of a shape. */
   public long[] extents(Shape shape) {
     long[] extents = new long[rank];
     Arrays.fill(extents, 1);
@@ -61,7 +61,8 @@ public final class FusedAxes {
   }
 
   /**
-   * The strides of an input along the fused axes, in elements; 0 where it is broadcast.
+   * The strides of an input along the fused axes, in elements; 0 along an axis on which the input
+   * is broadcast.
    *
    * @param extents extents as {@link #extents} gives them
    */

@@ -28,7 +28,7 @@ final class HostFunction {
     this.kinds = kinds;
   }
 
-  /** Arithmetic on numbers of all types. */
+  /** A function on numbers of all types, whose result has the operands' type. */
   static HostFunction numbers(
       IntBinaryOperator ints,
       LongBinaryOperator longs,
@@ -44,7 +44,7 @@ final class HostFunction {
     return function;
   }
 
-  /** Arithmetic on floating-point numbers. */
+  /** A function on floating-point numbers, whose result has the operands' type. */
   static HostFunction floats(FloatOperator floats, DoubleBinaryOperator doubles) {
     Map<ElementType, Kind> kinds = new EnumMap<>(ElementType.class);
     kinds.put(ElementType.FLOAT32, new Kind(HostLoop.Floats.class, floats));
@@ -62,7 +62,7 @@ final class HostFunction {
     return inDouble((x, y) -> function.applyAsDouble(x));
   }
 
-  /** A question about numbers of all types. */
+  /** A test of numbers of all types, whose result is a truth. */
   static HostFunction test(LongTest integers, DoubleTest floats) {
     HostFunction function = test(floats);
     function.kinds.put(ElementType.INT8, new Kind(HostLoop.IntTests.class, integers));
@@ -72,7 +72,7 @@ final class HostFunction {
     return function;
   }
 
-  /** A question about floating-point numbers. */
+  /** A test of floating-point numbers, whose result is a truth. */
   static HostFunction test(DoubleTest floats) {
     Map<ElementType, Kind> kinds = new EnumMap<>(ElementType.class);
     kinds.put(ElementType.FLOAT32, new Kind(HostLoop.FloatTests.class, floats));
@@ -80,7 +80,7 @@ final class HostFunction {
     return new HostFunction(true, kinds);
   }
 
-  /** A question about truths; what is not 0 is true. */
+  /** A test of truths, whose result is a truth; a number that is not 0 is true. */
   static HostFunction truth(LongTest truths) {
     Map<ElementType, Kind> kinds = new EnumMap<>(ElementType.class);
     kinds.put(ElementType.INT8, new Kind(HostLoop.IntTests.class, truths));
@@ -105,7 +105,7 @@ final class HostFunction {
     return isTest ? ElementType.INT8 : operand;
   }
 
-  /** The loop for operands of a type that it takes. */
+  /** The loop for operands of a type that the function takes. */
   synchronized HostLoop loop(ElementType operand) {
     return loops.computeIfAbsent(
         operand,

@@ -19,37 +19,37 @@ import java.util.function.LongBinaryOperator;
 public abstract class HostLoop {
   private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
 
-  /** A base for the copies of the classes below. */
+  /** For the copies of the classes below. */
   HostLoop() {}
 
   /**
    * Computes {@code count} numbers.
    *
    * @param x first operands
-   * @param y second operands; anything for a function of one number
+   * @param y second operands; any array for a function of one number
    * @param out results; may be an operand's array
    */
   public abstract void run(Object x, Object y, Object out, int count);
 
-  /** An operator on floats. */
+  /** An operator on two floats. */
   @FunctionalInterface
   interface FloatOperator {
     float apply(float x, float y);
   }
 
-  /** A question about two integers. */
+  /** A test of two integers. */
   @FunctionalInterface
   interface LongTest {
     boolean test(long x, long y);
   }
 
-  /** A question about two floating-point numbers. */
+  /** A test of two floating-point numbers. */
   @FunctionalInterface
   interface DoubleTest {
     boolean test(double x, double y);
   }
 
-  /** A loop in a new class, a copy of {@code template}. */
+  /** A loop of {@code operator} in a new class, a copy of {@code template}. */
   static HostLoop of(Class<? extends HostLoop> template, Object operator) {
     String file = template.getName().substring(template.getPackageName().length() + 1) + ".class";
     try (InputStream in = template.getResourceAsStream(file)) {
@@ -65,8 +65,8 @@ public abstract class HostLoop {
   }
 
   /**
-   * The operator of the copied class that {@code lookup} belongs to; that class is no nest mate of
-   * this one.
+   * The operator of the copied class to which {@code lookup} belongs; that class is no nest mate of
+   * this one, so the operator comes through {@code lookup}.
    */
   static <T> T operator(MethodHandles.Lookup lookup, Class<T> type) {
     try {
@@ -76,7 +76,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** A loop on {@code int[]}. */
+  /** A loop over arrays of type {@code int[]}. */
   static final class Ints extends HostLoop {
     private static final IntBinaryOperator OPERATOR =
         operator(MethodHandles.lookup(), IntBinaryOperator.class);
@@ -92,7 +92,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** A loop on {@code long[]}. */
+  /** A loop over arrays of type {@code long[]}. */
   static final class Longs extends HostLoop {
     private static final LongBinaryOperator OPERATOR =
         operator(MethodHandles.lookup(), LongBinaryOperator.class);
@@ -108,7 +108,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** A loop on {@code float[]}. */
+  /** A loop over arrays of type {@code float[]}. */
   static final class Floats extends HostLoop {
     private static final FloatOperator OPERATOR =
         operator(MethodHandles.lookup(), FloatOperator.class);
@@ -124,7 +124,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** A loop on {@code double[]}. */
+  /** A loop over arrays of type {@code double[]}. */
   static final class Doubles extends HostLoop {
     private static final DoubleBinaryOperator OPERATOR =
         operator(MethodHandles.lookup(), DoubleBinaryOperator.class);
@@ -140,7 +140,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** A test of {@code int[]}, with truths as results. */
+  /** A test of numbers in {@code int[]}, with truths as results. */
   static final class IntTests extends HostLoop {
     private static final LongTest TEST = operator(MethodHandles.lookup(), LongTest.class);
 
@@ -155,7 +155,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** A test of {@code long[]}, with truths as results. */
+  /** A test of numbers in {@code long[]}, with truths as results. */
   static final class LongTests extends HostLoop {
     private static final LongTest TEST = operator(MethodHandles.lookup(), LongTest.class);
 
@@ -170,7 +170,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** A test of {@code float[]}, with truths as results. */
+  /** A test of numbers in {@code float[]}, with truths as results. */
   static final class FloatTests extends HostLoop {
     private static final DoubleTest TEST = operator(MethodHandles.lookup(), DoubleTest.class);
 
@@ -185,7 +185,7 @@ public abstract class HostLoop {
     }
   }
 
-  /** A test of {@code double[]}, with truths as results. */
+  /** A test of numbers in {@code double[]}, with truths as results. */
   static final class DoubleTests extends HostLoop {
     private static final DoubleTest TEST = operator(MethodHandles.lookup(), DoubleTest.class);
 

@@ -4,12 +4,12 @@ package org.tilespark.kernels.pointwise;
 final class HostMath {
   private HostMath() {}
 
-  /** -1, 0 or 1; NaN of NaN. The branches are seldom taken. */
+  /** The sign as -1, 0 or 1; NaN for NaN. The branches are seldom taken. */
   static double sign(double x) {
     return x == 0 ? 0 : Double.isNaN(x) ? x : Math.copySign(1, x);
   }
 
-  /** {@code 1 / (1 + e^-x)}, without overflow on either side. */
+  /** {@code 1 / (1 + e^-x)}, without overflow for large positive or negative x. */
   static double sigmoid(double x) {
     double e = Math.exp(-Math.abs(x));
     return (x < 0 ? e : 1) / (1 + e);
@@ -20,7 +20,7 @@ final class HostMath {
     return x == 1 || (x == -1 && Double.isInfinite(y)) ? 1 : Math.pow(x, y);
   }
 
-  /** numpy's {@code floor_divide}. */
+  /** numpy's {@code floor_divide} for type double. */
   static double floorDivide(double x, double y) {
     double rest = x % y;
     double quotient = (x - rest) / y;
@@ -54,7 +54,7 @@ final class HostMath {
     return quotient - floor > 0.5f ? floor + 1 : floor;
   }
 
-  /** numpy's {@code remainder}. */
+  /** numpy's {@code remainder} for type double. */
   static double remainder(double x, double y) {
     double rest = x % y;
     if (y == 0) {
@@ -66,7 +66,7 @@ final class HostMath {
     return (y < 0) != (rest < 0) ? rest + y : rest;
   }
 
-  /** numpy's {@code remainder} of floats. */
+  /** numpy's {@code remainder} of floats, each operation rounded to float. */
   static float remainder(float x, float y) {
     float rest = x % y;
     if (y == 0) {

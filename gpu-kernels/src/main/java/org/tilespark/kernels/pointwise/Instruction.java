@@ -7,12 +7,12 @@ import org.tilespark.kernels.pointwise.ElementwiseProgram.Scope;
 import org.tilespark.layout.ElementType;
 
 /**
- * An instruction of an {@link ElementwiseProgram}, which gives one value. Operands are numbers of
- * earlier values.
+ * An instruction of an {@link ElementwiseProgram}, which gives one value. Operands are given by the
+ * numbers of earlier values.
  */
 public sealed interface Instruction extends Serializable {
   /**
-   * The type of the value.
+   * The type of the value that the instruction gives.
    *
    * @throws IllegalArgumentException if an operand does not exist or has a type that the
    *     instruction does not take; the message says what was found
@@ -22,12 +22,12 @@ public sealed interface Instruction extends Serializable {
   /** Calls the visitor's method for this instruction. */
   <R> R accept(Visitor<R> visitor);
 
-  /** The numbers of the values that it takes. */
+  /** The numbers of the values that the instruction takes. */
   default List<Integer> operands() {
     return List.of();
   }
 
-  /** The bits of a constant; nothing of others. */
+  /** The bits of the constant, if the instruction is one; otherwise empty. */
   default OptionalLong constantBits() {
     return OptionalLong.empty();
   }
@@ -37,7 +37,7 @@ public sealed interface Instruction extends Serializable {
     return false;
   }
 
-  /** This instruction for arrays with one further leading axis. */
+  /** This instruction for arrays with one more leading axis. */
   default Instruction behindOneMoreAxis() {
     return this;
   }
@@ -72,7 +72,7 @@ public sealed interface Instruction extends Serializable {
   }
 
   /**
-   * An element of an input.
+   * The instruction that gives an element of an input, or one part of it.
    *
    * @param part 0 for the element or its real part, 1 for the imaginary part
    */
@@ -96,17 +96,17 @@ public sealed interface Instruction extends Serializable {
   }
 
   /**
-   * A number.
+   * The instruction that gives a constant.
    *
    * @param bits bits of a floating-point number of its type, or the value of an integer
    */
   record Constant(ElementType type, long bits) implements Instruction {
-    /** A FLOAT32. */
+    /** A FLOAT32 constant. */
     public static Constant of(float value) {
       return new Constant(ElementType.FLOAT32, Float.floatToRawIntBits(value));
     }
 
-    /** A FLOAT64. */
+    /** A FLOAT64 constant. */
     public static Constant of(double value) {
       return new Constant(ElementType.FLOAT64, Double.doubleToRawLongBits(value));
     }
@@ -132,7 +132,7 @@ public sealed interface Instruction extends Serializable {
     }
   }
 
-  /** The element's index along an axis of the whole array, an INT64. */
+  /** The instruction that gives the element's index along an axis of the whole array, an INT64. */
   record Place(int axis) implements Instruction {
     @Override
     public ElementType type(Scope scope) {
@@ -158,7 +158,10 @@ public sealed interface Instruction extends Serializable {
     }
   }
 
-  /** The number that a vector holds at the element's index along the vector's axis, a FLOAT64. */
+  /**
+   * The instruction that gives the number of a vector at the element's index along the vector's
+   * axis, a FLOAT64.
+   */
   record AxisValue(int vector) implements Instruction {
     @Override
     public ElementType type(Scope scope) {
@@ -174,7 +177,7 @@ public sealed interface Instruction extends Serializable {
     }
   }
 
-  /** A function of one value. */
+  /** The instruction that gives a function of one value. */
   record Unary(UnaryFunction function, int operand) implements Instruction {
     @Override
     public ElementType type(Scope scope) {
@@ -192,7 +195,7 @@ public sealed interface Instruction extends Serializable {
     }
   }
 
-  /** A function of two values of one type. */
+  /** The instruction that gives a function of two values of one type. */
   record Binary(BinaryFunction function, int left, int right) implements Instruction {
     @Override
     public ElementType type(Scope scope) {
@@ -216,8 +219,8 @@ public sealed interface Instruction extends Serializable {
   }
 
   /**
-   * One of two values of the same type: the first if an INT8 condition is not 0, otherwise the
-   * second.
+   * The instruction that gives one of two values of the same type: the first if an INT8 condition
+   * is not 0, otherwise the second.
    */
   record Select(int condition, int yes, int no) implements Instruction {
     @Override
@@ -243,9 +246,9 @@ public sealed interface Instruction extends Serializable {
   }
 
   /**
-   * A value in another type, as numpy's {@code astype}: floating-point numbers are truncated to
-   * integers; NaN and values outside the range become the least INT32 or INT64, of which narrower
-   * types take the low bytes.
+   * The instruction that converts a value to another type, as numpy's {@code astype}:
+   * floating-point numbers are truncated to integers; NaN and values outside the range become the
+   * least INT32 or INT64, of which narrower types take the low bytes.
    */
   record Cast(ElementType type, int operand) implements Instruction {
     @Override

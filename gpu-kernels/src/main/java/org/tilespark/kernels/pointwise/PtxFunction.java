@@ -5,9 +5,9 @@ import org.tilespark.layout.ElementType;
 /**
  * A function of one or two values on the device: the device's half of {@link UnaryFunction} and
  * {@link BinaryFunction}. It is PTX text in which {@code $t} stands for the type (s32 for INT8,
- * INT16 and INT32), {@code $w} for its bits, {@code $x} and {@code $y} for the registers of the
- * operands and {@code $r} for that of the result. Functions that {@code elementwise_functions.cu}
- * defines are called by their name.
+ * INT16 and INT32), {@code $w} for the type's number of bits, {@code $x} and {@code $y} for the
+ * registers of the operands and {@code $r} for that of the result. Functions that {@code
+ * elementwise_functions.cu} defines are called by their name.
  *
  * @param integers for integers
  * @param floats for floating-point numbers
@@ -16,18 +16,20 @@ record PtxFunction(String integers, String floats) {
   /** Prefix of the names of functions in {@code elementwise_functions.cu}. */
   static final String PREFIX = "tilespark_";
 
-  /** One text for all types. */
+  /** A function with one text for all types. */
   static PtxFunction of(String text) {
     return new PtxFunction(text, text);
   }
 
-  /** 1 if {@code setp} with these comparisons says so, else 0. */
+  /** A test, which gives 1 if {@code setp} with these comparisons holds, else 0. */
   static PtxFunction test(String integers, String floats) {
     String text = "{ .reg .pred p; setp.%s.$t p, $x, $y; selp.s32 $r, 1, 0, p; }";
     return new PtxFunction(text.formatted(integers), text.formatted(floats));
   }
 
-  /** The {@code and} or {@code or} of two booleans: 1 if true, else 0. */
+  /**
+   * The {@code and} or {@code or} of two truths, of which any number but 0 is true: gives 1 or 0.
+   */
   static PtxFunction truth(String operation) {
     String text =
         "{ .reg .pred p, q; setp.ne.$t p, $x, 0; setp.ne.$t q, $y, 0; %s.pred p, p, q;"
@@ -36,8 +38,8 @@ record PtxFunction(String integers, String floats) {
   }
 
   /**
-   * The lesser or the greater of floating-point numbers; NaN if one is. Among equal numbers, only
-   * zeros of different sign have different bits.
+   * The text for the lesser or the greater of two floating-point numbers; NaN if one is NaN. Only
+   * zeros of different sign are equal and have different bits.
    *
    * @param comparison comparison that holds if the first number is the result: {@code lt} or {@code
    *     gt}
@@ -51,7 +53,7 @@ record PtxFunction(String integers, String floats) {
     return text.formatted(comparison, ofZeros);
   }
 
-  /** A call of {@code tilespark_NAME_TYPE} with one argument. */
+  /** A function that calls {@code tilespark_NAME_TYPE} with one argument. */
   static PtxFunction call(String name) {
     return of(
         """
@@ -61,7 +63,7 @@ record PtxFunction(String integers, String floats) {
             .formatted(PREFIX, name));
   }
 
-  /** A call of {@code tilespark_NAME_TYPE} with two arguments. */
+  /** A function that calls {@code tilespark_NAME_TYPE} with two arguments. */
   static PtxFunction call2(String name) {
     return of(
         """
@@ -71,7 +73,7 @@ record PtxFunction(String integers, String floats) {
             .formatted(PREFIX, name));
   }
 
-  /** The text for operands of a type, in registers of these names. */
+  /** The text for operands of a type, which are in the registers {@code x} and {@code y}. */
   String text(ElementType operand, String x, String y, String result) {
     PtxType type = PtxType.of(operand);
     return (type.isFloat() ? floats : integers)

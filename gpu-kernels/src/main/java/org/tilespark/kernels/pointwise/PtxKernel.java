@@ -15,26 +15,29 @@ import org.tilespark.layout.Shape;
  * programs that differ only in them share a kernel: a {@code PtxKernel} is a value and the key of a
  * loaded kernel.
  *
- * <p>The argument struct, in 64-bit fields: addresses of inputs, outputs and vectors; number of
- * elements; for each fused axis its extent; for each axis the place of the first element; for each
- * input its strides along the fused axes; constants in the order of the code.
+ * <p>The argument struct, in 64-bit fields: addresses of inputs, outputs and vectors; number of the
+ * block's elements; for each fused axis its extent; for each axis the block's first place in the
+ * whole array; for each input its strides along the fused axes; constants in the order of the code.
  *
- * @param program with 0 in place of constants that are arguments
+ * @param program the program, with 0 in place of constants that are arguments
  * @param lanes neighbouring elements that a thread takes at a time: 1, 2 or 4
  */
 public record PtxKernel(ElementwiseProgram program, int lanes) {
-  /** The entry point. */
+  /** Name of the entry point. */
   public static final String NAME = "elementwise";
 
   static final int THREADS = 256;
 
-  /** Most constants that are arguments: PTX 7.5 allows 4,352 bytes of arguments in all. */
+  /**
+   * The largest number of constants that are arguments: PTX 7.5 allows 4,352 bytes of arguments in
+   * all.
+   */
   static final int MOST_ARGUMENTS = 256;
 
   private static final int LOAD_BYTES = 16;
   private static final int MOST_LANES = 4;
 
-  /** Takes constants out. */
+  /** Puts 0 in place of constants that are arguments. */
   public PtxKernel {
     List<Instruction> code = new ArrayList<>();
     int constants = 0;
@@ -51,8 +54,8 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
   }
 
   /**
-   * The kernel for a block: the one with the most lanes with which every access has at most 16
-   * bytes and is aligned to its length, and each group of lanes is within a row.
+   * The kernel for a block: the kernel with the largest number of lanes with which every access has
+   * at most 16 bytes and is aligned to its length, and each group of lanes is within a row.
    *
    * @param addresses addresses of the inputs and the outputs
    */
@@ -75,7 +78,7 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
     return fits;
   }
 
-  /** Bytes of an element of each input and output. */
+  /** Bytes of an element of each input, then of each output. */
   private static int[] elementBytes(ElementwiseProgram program) {
     List<ElementType> types = program.types();
     List<Integer> bytes = new ArrayList<>();
@@ -94,7 +97,7 @@ public record PtxKernel(ElementwiseProgram program, int lanes) {
         || program.outputs().stream().anyMatch(ElementwiseProgram.Output::isComplex);
   }
 
-  /** True if the kernel calls functions of a library. */
+  /** True if the kernel calls functions of {@link PtxLibrary}. */
   public boolean needsLibrary() {
     return new PtxWriter(this).kernel().contains(PtxFunction.PREFIX);
   }

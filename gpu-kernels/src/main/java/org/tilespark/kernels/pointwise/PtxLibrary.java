@@ -11,14 +11,14 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Functions that nvcc has compiled to PTX, from which a module takes those that it calls, with the
- * tables and functions that these use in turn. Immutable.
+ * Functions that nvcc has compiled to PTX, from which a module takes the functions that it calls,
+ * with the tables and functions that these use in turn. Immutable.
  */
 public final class PtxLibrary {
-  /** The source of the functions that elementwise programs call. */
+  /** Name of the source of the functions that elementwise programs call. */
   public static final String SOURCE = "elementwise_functions";
 
-  /** No functions: for kernels that call none. */
+  /** A library without functions, for kernels that call none. */
   public static final PtxLibrary NONE =
       new PtxLibrary(".version 7.5\n.target sm_75\n.address_size 64\n", List.of());
 
@@ -27,7 +27,7 @@ public final class PtxLibrary {
   private static final Pattern FUNCTION =
       Pattern.compile(PtxFunction.PREFIX + "[a-z0-9_]+_[sf]\\d\\d");
 
-  /** The first line of a declaration, a definition or a table, and the name in it. */
+  /** Pattern of the first line of a declaration, a definition or a table, and of the name in it. */
   private static final Pattern BEGIN =
       Pattern.compile(
           "(?:\\.visible |\\.weak )?"
@@ -37,7 +37,7 @@ public final class PtxLibrary {
   private final String header;
   private final List<Section> sections; // in the order of the file
 
-  /** A declaration, a definition or a table. */
+  /** A declaration, a definition or a table of the PTX. */
   private record Section(String name, String text) {}
 
   private PtxLibrary(String header, List<Section> sections) {
@@ -46,7 +46,7 @@ public final class PtxLibrary {
   }
 
   /**
-   * Parses nvcc's PTX output.
+   * Parses PTX that nvcc wrote.
    *
    * @throws IllegalArgumentException if a line cannot be part of a file like this
    */
@@ -79,18 +79,20 @@ public final class PtxLibrary {
     return new PtxLibrary(header.toString(), sections);
   }
 
-  /** Names of all functions and tables. */
+  /** Names of all functions and tables of the library. */
   public Set<String> names() {
     return sections.stream().map(Section::name).collect(Collectors.toSet());
   }
 
-  /** Version, target and size of addresses: the first lines of a module with these functions. */
+  /**
+   * Version, target and size of addresses as PTX: the first lines of a module with these functions.
+   */
   String header() {
     return header;
   }
 
   /**
-   * The functions and tables that a text names, and what they use.
+   * The PTX of the functions and tables that a text names, and of those that they use.
    *
    * @throws IllegalArgumentException if the text names a function of ours that is missing
    */

@@ -2,7 +2,7 @@ package org.tilespark.kernels.pointwise;
 
 import org.tilespark.layout.ElementType;
 
-/** Registers of an element type's values: narrow integers in 32-bit ones. */
+/** PTX types of the registers that hold values; narrow integers are in 32-bit registers. */
 enum PtxType {
   S32(32),
   S64(64),
@@ -32,7 +32,7 @@ enum PtxType {
     return this == F32 || this == F64;
   }
 
-  /** A number as PTX writes it. */
+  /** A number of this type as PTX writes it. */
   String literal(long numberBits) {
     return switch (this) {
       case F32 -> "0f%08X".formatted((int) numberBits);

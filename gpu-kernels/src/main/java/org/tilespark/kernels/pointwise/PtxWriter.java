@@ -25,18 +25,18 @@ final class PtxWriter implements Instruction.Visitor<Void> {
   private final FusedAxes axes;
   private final List<ElementType> types;
   private final StringBuilder text = new StringBuilder();
-  // Where the struct's parts begin, in fields.
+  // Places of the struct's parts, counted in its fields of 64 bits.
   private final int elementsField;
   private final int extentsField;
   private final int originField;
   private final int stridesField;
   private final int constantsField;
   private final int fields;
-  // Of the body that is being written.
+  // State of the body that is being written.
   private int lanes;
-  private final Map<Integer, Boolean> loaded = new HashMap<>(); // inputs; true if in all lanes
-  private int now; // the instruction
-  private int constant; // the next
+  private final Map<Integer, Boolean> loaded = new HashMap<>(); // inputs; true: one element a lane
+  private int now; // number of the instruction that is being written
+  private int constant; // number of the next constant
   private int labels;
 
   PtxWriter(PtxKernel kernel) {
@@ -99,7 +99,7 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     return text.toString();
   }
 
-  /** Writes the code for the elements from {@code %element} on. */
+  /** Writes the code for {@code count} elements, from {@code %element} on. */
   private void elements(int count) {
     lanes = count;
     loaded.clear();
@@ -116,7 +116,10 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     line("}");
   }
 
-  /** The index of the first element along each fused axis: {@code %index0} and so on. */
+  /**
+   * Writes code that puts the first element's index along each fused axis into {@code %index0} and
+   * so on.
+   */
   private void locate() {
     int rank = axes.rank();
     line(".reg .b64 %%index<%d>, %%address, %%stride, %%place;", rank);
@@ -156,7 +159,10 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     return "%v" + value + "_" + lane;
   }
 
-  /** Sets {@code %address} to that of an element. */
+  /**
+   * Writes code that sets {@code %address} to the address of an element; the array's address is in
+   * the struct's field {@code field}.
+   */
   private void address(int field, String element, int elementBytes) {
     line(".reg .b64 a, o;");
     parameter("u64", "a", field);
@@ -179,8 +185,8 @@ final class PtxWriter implements Instruction.Visitor<Void> {
   }
 
   /**
-   * Loads an input's elements into {@code %iINPUT_0} and so on; false if all lanes have the same
-   * element.
+   * Writes code that loads an input's elements into {@code %iINPUT_0} and so on; false if all lanes
+   * have the same element.
    */
   private boolean loadElements(int number, Input input) {
     boolean along = input.broadcast().stream().noneMatch(axis -> axes.of(axis) == axes.rank() - 1);
@@ -206,7 +212,10 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     return along;
   }
 
-  /** The memory type of {@code count} elements of a type. */
+  /**
+   * The type suffix with which {@code ld} moves {@code count} elements, such as {@code .v4.s8}; for
+   * one element also that of {@code st} and {@code cvt}.
+   */
   private static String memory(ElementType type, int count) {
     String name =
         switch (type) {
@@ -311,7 +320,10 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     }
   }
 
-  /** Sign-extends the low bits of a narrow integer. */
+  /**
+   * Writes code that sign-extends the low bits of a value of INT8 or INT16 to its register's 32
+   * bits.
+   */
   private void narrow(String register) {
     ElementType type = types.get(now);
     if (type == ElementType.INT8 || type == ElementType.INT16) {
@@ -361,7 +373,7 @@ final class PtxWriter implements Instruction.Visitor<Void> {
     return type == PtxType.S32 ? INT_LEAST : LONG_LEAST;
   }
 
-  /** The first floating-point number above an integer type. */
+  /** The first number above the range of an integer type, as a literal of a floating-point type. */
   private static String end(PtxType from, PtxType to) {
     double end = to == PtxType.S32 ? 0x1p31 : 0x1p63;
     return from == PtxType.F32

@@ -7,11 +7,11 @@ import org.tilespark.layout.ElementType;
  * and on the device. Functions of floating-point numbers take FLOAT32 and FLOAT64.
  */
 public enum UnaryFunction {
-  /** {@code -x}; of integers modulo 2^bits. */
+  /** {@code -x}; of integers, modulo 2 to the power of their bits. */
   NEGATE(
       HostFunction.numbers((x, y) -> -x, (x, y) -> -x, (x, y) -> -x, (x, y) -> -x),
       PtxFunction.of("neg.$t $r, $x;")),
-  /** Absolute value; of the least integer itself. */
+  /** The absolute value; the least integer stays as it is. */
   ABS(
       HostFunction.numbers(
           (x, y) -> Math.abs(x),
@@ -19,7 +19,7 @@ public enum UnaryFunction {
           (x, y) -> Math.abs(x),
           (x, y) -> Math.abs(x)),
       new PtxFunction("{ .reg .$t n; neg.$t n, $x; max.$t $r, $x, n; }", "abs.$t $r, $x;")),
-  /** -1, 0 or 1 of the type; NaN of NaN. */
+  /** The sign: -1, 0 or 1 in the operand's type; NaN for NaN. */
   SIGN(
       HostFunction.numbers(
           (x, y) -> Integer.signum(x),
@@ -27,11 +27,11 @@ public enum UnaryFunction {
           (x, y) -> (float) HostMath.sign(x),
           (x, y) -> HostMath.sign(x)),
       PtxFunction.call("sign")),
-  /** The greatest whole number that is not above. */
+  /** The greatest whole number that is not above the operand. */
   FLOOR(HostFunction.inDouble(Math::floor), PtxFunction.of("cvt.rmi.$t.$t $r, $x;")),
-  /** The least whole number that is not below. */
+  /** The least whole number that is not below the operand. */
   CEIL(HostFunction.inDouble(Math::ceil), PtxFunction.of("cvt.rpi.$t.$t $r, $x;")),
-  /** The nearest whole number; halves are rounded to the even one. */
+  /** The whole number nearest to the operand; halves are rounded to the even one. */
   ROUND(HostFunction.inDouble(Math::rint), PtxFunction.of("cvt.rni.$t.$t $r, $x;")),
   /** Square root. */
   SQRT(
@@ -45,21 +45,21 @@ public enum UnaryFunction {
   LOG(HostFunction.inDouble(Math::log), PtxFunction.call("log")),
   /** Natural logarithm of {@code 1 + x}. */
   LOG1P(HostFunction.inDouble(Math::log1p), PtxFunction.call("log1p")),
-  /** Sine of radians. */
+  /** Sine of an angle in radians. */
   SIN(HostFunction.inDouble(Math::sin), PtxFunction.call("sin")),
-  /** Cosine of radians. */
+  /** Cosine of an angle in radians. */
   COS(HostFunction.inDouble(Math::cos), PtxFunction.call("cos")),
-  /** Tangent of radians. */
+  /** Tangent of an angle in radians. */
   TAN(HostFunction.inDouble(Math::tan), PtxFunction.call("tan")),
   /** Hyperbolic tangent. */
   TANH(HostFunction.inDouble(Math::tanh), PtxFunction.call("tanh")),
   /** {@code 1 / (1 + e^-x)}. */
   SIGMOID(HostFunction.inDouble(HostMath::sigmoid), PtxFunction.call("sigmoid")),
-  /** A truth: the value is NaN. */
+  /** A truth: 1 if the operand is NaN, else 0. */
   IS_NAN(
       HostFunction.test((x, y) -> Double.isNaN(x)),
       PtxFunction.of("{ .reg .pred p; setp.nan.$t p, $x, $x; selp.s32 $r, 1, 0, p; }")),
-  /** A truth: the operand is 0. */
+  /** A truth: 1 if the operand is 0, else 0. */
   NOT(
       HostFunction.truth((x, y) -> x == 0),
       PtxFunction.of("{ .reg .pred p; setp.eq.$t p, $x, 0; selp.s32 $r, 1, 0, p; }"));
@@ -73,7 +73,7 @@ public enum UnaryFunction {
   }
 
   /**
-   * Type of the result, from that of the operand.
+   * Type of the result for an operand of a type.
    *
    * @throws IllegalArgumentException if the function does not take operands of this type
    */
@@ -86,7 +86,7 @@ public enum UnaryFunction {
     return host.loop(operand);
   }
 
-  /** The device's function. */
+  /** The function's implementation on the device. */
   PtxFunction ptx() {
     return ptx;
   }

@@ -11,28 +11,30 @@ import org.tilespark.layout.ElementType;
  * merged. A state is a few numbers of one type, INT64 or FLOAT64.
  */
 public enum BaseReduction {
-  /** The sum. */
+  /** The sum of the numbers. */
   SUM(1) {
     @Override
     int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
       return new int[] {code.apply(BinaryFunction.ADD, one[0], two[0])};
     }
   },
-  /** The least number; NaN if there is one. */
+  /** The least number; NaN if one of the numbers is NaN. */
   MINIMUM(1) {
     @Override
     int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
       return new int[] {code.apply(BinaryFunction.MINIMUM, one[0], two[0])};
     }
   },
-  /** The greatest number; NaN if there is one. */
+  /** The greatest number; NaN if one of the numbers is NaN. */
   MAXIMUM(1) {
     @Override
     int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
       return new int[] {code.apply(BinaryFunction.MAXIMUM, one[0], two[0])};
     }
   },
-  /** The least number and its place; the first place if several numbers are equal. */
+  /**
+   * The least number and its place; the first of the places if several numbers are equally small.
+   */
   ARGMIN(2) {
     @Override
     int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
@@ -40,7 +42,10 @@ public enum BaseReduction {
       return better(code, type, one, two, less);
     }
   },
-  /** The greatest number and its place; the first place if several numbers are equal. */
+  /**
+   * The greatest number and its place; the first of the places if several numbers are equally
+   * great.
+   */
   ARGMAX(2) {
     @Override
     int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two) {
@@ -80,12 +85,15 @@ public enum BaseReduction {
     this.numbers = numbers;
   }
 
-  /** Numbers of a state. */
+  /** How many numbers a state has. */
   public int numbers() {
     return numbers;
   }
 
-  /** The type that a state needs; FLOAT64 can hold the states of other types too. */
+  /**
+   * The type that a state of numbers of a type needs; FLOAT64 can hold the states of other types
+   * too.
+   */
   public ElementType state(ElementType numbers) {
     return Reduction.computedIn(numbers);
   }
@@ -109,11 +117,15 @@ public enum BaseReduction {
     return code.program(1, merge(code, type, one, two));
   }
 
-  /** Writes the values of both parts' state. */
+  /**
+   * Adds code that merges the states {@code one} and {@code two}, given by the numbers of their
+   * values; returns those of the merged state.
+   */
   abstract int[] merge(ElementwiseCode code, ElementType type, int[] one, int[] two);
 
   /**
-   * The better of two numbers with its place; the first if they are equal.
+   * Adds code that gives the better of two numbers and its place; the lower place if the numbers
+   * are equal.
    *
    * @param beats value that is 1 if the second number is the better one
    */
@@ -121,7 +133,7 @@ public enum BaseReduction {
       ElementwiseCode code, ElementType type, int[] one, int[] two, int beats) {
     int wins = beats;
     int ties = code.apply(BinaryFunction.EQUAL, one[0], two[0]);
-    if (type == ElementType.FLOAT64) { // NaN beats all numbers
+    if (type == ElementType.FLOAT64) { // NaN beats every number
       int first = code.apply(UnaryFunction.IS_NAN, one[0]);
       int second = code.apply(UnaryFunction.IS_NAN, two[0]);
       int only = code.apply(BinaryFunction.AND, second, code.apply(UnaryFunction.NOT, first));

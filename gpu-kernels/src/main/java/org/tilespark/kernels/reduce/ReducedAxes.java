@@ -7,14 +7,14 @@ import java.util.List;
  * Layout of a reduction's elements: the axes that are kept and those that are reduced; neighbouring
  * axes of the same kind are fused, and axes of extent 1 are dropped. Immutable.
  *
- * @param kept outermost first
- * @param reduced outermost first
+ * @param kept the axes that are kept, outermost first
+ * @param reduced the axes that are reduced, outermost first
  */
 public record ReducedAxes(List<Axis> kept, List<Axis> reduced) {
   /**
    * An axis, or neighbouring axes fused into one.
    *
-   * @param extent its length
+   * @param extent length of the axis
    * @param stride elements from one index to the next
    */
   public record Axis(long extent, long stride) {}
@@ -25,7 +25,7 @@ public record ReducedAxes(List<Axis> kept, List<Axis> reduced) {
     reduced = List.copyOf(reduced);
   }
 
-  /** The axes of a problem. */
+  /** The kept and reduced axes of a problem. */
   public static ReducedAxes of(ReductionProblem problem) {
     List<Axis> kept = new ArrayList<>();
     List<Axis> reduced = new ArrayList<>();
@@ -67,7 +67,8 @@ public record ReducedAxes(List<Axis> kept, List<Axis> reduced) {
   }
 
   /**
-   * True if neighbours along these axes are adjacent in memory; false if there is only one element.
+   * True if neighbours along the last of these axes are adjacent in memory; false if there are no
+   * axes.
    */
   public boolean isInnermost(List<Axis> axes) {
     return !axes.isEmpty() && axes.get(axes.size() - 1).stride() == 1;

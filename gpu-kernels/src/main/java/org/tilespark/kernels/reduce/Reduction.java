@@ -14,9 +14,9 @@ public enum Reduction {
       return computedIn(element);
     }
   },
-  /** The least number; NaN if there is one; -0 is less than 0. */
+  /** The least number; NaN if one of the numbers is NaN; -0 is less than 0. */
   MINIMUM,
-  /** The greatest number; NaN if there is one; -0 is less than 0. */
+  /** The greatest number; NaN if one of the numbers is NaN; -0 is less than 0. */
   MAXIMUM,
   /** The place of the first least number, or of the first NaN: an INT64. */
   ARGMIN {
@@ -33,12 +33,15 @@ public enum Reduction {
     }
   };
 
-  /** Type of the result. */
+  /** Type of the result for elements of a type. */
   ElementType type(ElementType element) {
     return element;
   }
 
-  /** INT64 for integers, FLOAT64 for floating-point numbers. */
+  /**
+   * The type in which results for elements of a type are computed: INT64 for integers, FLOAT64 for
+   * floating-point numbers.
+   */
   static ElementType computedIn(ElementType element) {
     return switch (element) {
       case INT8, INT16, INT32, INT64 -> ElementType.INT64;

@@ -6,30 +6,32 @@ import org.tilespark.kernels.launch.KernelLaunch;
 /**
  * The launches of a device for a {@link ReductionProblem}, one after another.
  *
- * @param steps steps in their order
- * @param workspaceBytes bytes of device memory for results that later steps read
+ * @param steps the launches in their order
+ * @param workspaceBytes bytes of device memory for results that later launches read
  */
 public record ReductionPlan(List<Step> steps, long workspaceBytes) {
-  /** The memory of a step's side. */
+  /** The memory in which a launch's input or output is. */
   public enum Side {
-    /** The array. */
+    /** The array that is reduced. */
     IN,
-    /** The results. */
+    /** The memory of the results. */
     OUT,
     /** The workspace. */
     WORKSPACE
   }
 
-  /** A place in one of them. */
+  /** A place in one of these memories, {@code bytes} bytes from its start. */
   public record Place(Side side, long bytes) {}
 
   /**
-   * One launch.
+   * One launch, and the places of its input and output.
    *
-   * @param launch complete except for three pointers, to the places below in their order
-   * @param in the numbers to reduce
-   * @param best the results whose places are sought; equal to {@code in} if no places are sought
-   * @param out the results
+   * @param launch the launch, complete except for three pointers: to {@code in}, {@code best} and
+   *     {@code out}
+   * @param in place of the numbers to reduce
+   * @param best place of the numbers whose places in their sequences are sought; equal to {@code
+   *     in} if none are sought
+   * @param out place of the launch's results
    */
   public record Step(KernelLaunch launch, Place in, Place best, Place out) {}
 

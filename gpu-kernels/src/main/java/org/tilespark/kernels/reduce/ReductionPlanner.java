@@ -24,31 +24,32 @@ import org.tilespark.layout.ElementType;
  * sequence.
  */
 public final class ReductionPlanner {
-  /** Lanes of a warp, and the most branches of a tree in columns. */
+  /** Lanes of a warp; also the largest number of branches of a tree for sequences across rows. */
   private static final int LANES = 32;
 
-  /** The longest sequence across rows that one thread takes. */
+  /** The longest sequence across rows that a single thread reduces. */
   private static final int SHORT = 32;
 
   /**
-   * Neighbouring lanes per tree in the packed form, unless a lane has only one load: 8 lanes that
-   * load 16 bytes read a whole cache line, and fewer lanes need fewer shuffles.
+   * The number of neighbouring lanes that reduce a tree in the packed form, unless a lane would
+   * have less than one load: 8 lanes that load 16 bytes read a whole cache line, and fewer lanes
+   * need fewer shuffles.
    */
   private static final int PACKED_LANES = 8;
 
   /**
-   * Widest elements for vector loads of long sequences along rows: wider ones reach the memory
-   * bandwidth with single loads.
+   * Bytes of the widest elements of long sequences along rows that vector loads read: wider ones
+   * reach the memory bandwidth with single loads.
    */
   private static final int NARROW_BYTES = 2;
 
   /** Bytes that memory moves for an element whose neighbours are not read. */
   private static final int SECTOR_BYTES = 32;
 
-  /** Axes of either sort that a kernel knows. */
+  /** The largest number of kept axes, and of reduced axes, that a kernel supports. */
   private static final int MOST_AXES = 2;
 
-  /** Bytes of the widest loads. */
+  /** Bytes of the widest loads of a kernel. */
   public static final int VECTOR_BYTES = 16;
 
   private final DeviceKernels device;
@@ -64,12 +65,12 @@ public final class ReductionPlanner {
   /**
    * The kind of numbers that a launch combines.
    *
-   * @param what the word in the kernel's name
+   * @param what the word for the reduction in the kernel's name
    * @param element element type in memory
    * @param result element type of a launch's results
    */
   private record Combination(String what, ElementType element, ElementType result) {
-    /** How results of trees are combined. */
+    /** The combination of a launch that combines the results of trees. */
     Combination ofResults() {
       return new Combination(what.equals("match") ? "minimum" : what, result, result);
     }
@@ -83,7 +84,10 @@ public final class ReductionPlanner {
     }
   }
 
-  /** The numbers that a launch combines, and their layout. */
+  /**
+   * The numbers that a launch combines, and their layout: {@code count} sequences of {@code length}
+   * numbers.
+   */
   private record Work(
       Combination combination, ReducedAxes axes, boolean isAligned, long count, long length) {
     Work(Combination combination, ReducedAxes axes, boolean isAligned) {
@@ -109,12 +113,15 @@ public final class ReductionPlanner {
       return axes.isInnermost(axes.reduced());
     }
 
-    /** True if neither sequences nor the steps between their starts have gaps. */
+    /** True if sequences have no gaps in them, and their starts are equally spaced. */
     boolean isPacked() {
       return alongRows() && axes.kept().size() <= 1 && axes.reduced().size() == 1;
     }
 
-    /** True if vectors of {@code elements} elements begin at multiples of their size. */
+    /**
+     * True if each sequence begins at a multiple of the size of a vector of {@code elements}
+     * elements, and consists of whole vectors.
+     */
     boolean takesVectors(int elements) {
       return elements == 1
           || (isAligned && length % elements == 0 && inner(axes.kept()).stride() % elements == 0);
@@ -181,7 +188,7 @@ public final class ReductionPlanner {
     for (; trees > 1; trees = Ceil.div(trees, ReductionProblem.TREE)) {
       long ofTrees = Math.multiplyExact(count, trees);
       bytes = Math.addExact(bytes, bytes(ofTrees, isPlace ? problem.type() : problem.outputType()));
-      if (isPlace && !looksInside) { // of the best number, then of its place
+      if (isPlace && !looksInside) { // once for the best number, then for its place
         bytes = Math.addExact(bytes, bytes(ofTrees, ElementType.INT64));
       }
     }
@@ -189,8 +196,8 @@ public final class ReductionPlanner {
   }
 
   /**
-   * True if a place is searched in one tree of a sequence, which the trees' results determine.
-   * False for few, narrow elements stored across rows: there, reading one tree moves the
+   * True if a place is searched only in one tree of a sequence, which is found from the trees'
+   * results. False for few, narrow elements stored across rows: there, reading one tree moves the
    * neighbouring sequences too.
    */
   private static boolean looksInside(ReducedAxes axes, ElementType type) {
@@ -208,7 +215,7 @@ public final class ReductionPlanner {
     return place;
   }
 
-  /** The input of a launch: the array, or the results of trees. */
+  /** The input of a launch and its layout: the array, or the results of trees. */
   private record Level(ReducedAxes axes, Place in) {}
 
   /**
@@ -241,7 +248,7 @@ public final class ReductionPlanner {
     }
   }
 
-  /** Adds a launch that turns the numbers of trees into places in a level's sequences. */
+  /** Adds the launch that finds the places of the best numbers in a level's sequences. */
   private void choose(Combination match, Level level, Place best, Place results) {
     Work work = work(match, level);
     Kernel kernel = kernel(work, "chosen", 1);
@@ -276,7 +283,10 @@ public final class ReductionPlanner {
     return launch(work, kernel, threadBlocks, branches, 1);
   }
 
-  /** The packed kernel with the widest loads that fits. */
+  /**
+   * The kernel of the packed form with the widest loads that the work allows; empty if none is
+   * suitable.
+   */
   private Optional<Kernel> packed(Work work) {
     int width = work.combination().element().bytes();
     if (!work.isPacked() || (work.trees() > 1 && width > NARROW_BYTES)) {
@@ -298,7 +308,7 @@ public final class ReductionPlanner {
     return launch(work, kernel, threadBlocks, group, loads);
   }
 
-  /** The kernel of a form with the fewest sufficient rows. */
+  /** The kernel of a form with the fewest rows, but at least {@code rows}. */
   private Kernel kernel(Work work, String form, long rows) {
     String family = work.combination().family(form);
     return device.findAll(family, work.combination().element().bytes()).stream()
@@ -312,10 +322,11 @@ public final class ReductionPlanner {
   }
 
   /**
-   * A launch.
+   * The launch of a kernel for some work.
    *
-   * @param group a power of two, as the field of {@code ReduceArguments}
-   * @param loads likewise
+   * @param group lanes of a tree in the packed form, or branches of a tree of columns; a power of
+   *     two
+   * @param loads loads per lane and tree in the packed form; a power of two
    */
   private KernelLaunch launch(Work work, Kernel kernel, long threadBlocks, int group, int loads) {
     int threads = kernel.shape().threads();

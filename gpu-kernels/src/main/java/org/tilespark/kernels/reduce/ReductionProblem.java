@@ -18,8 +18,8 @@ import org.tilespark.layout.Shape;
  * in double precision.
  *
  * @param shape shape of the array
- * @param axes reduced axes; at least one
- * @param type element type
+ * @param axes the reduced axes; at least one
+ * @param type type of the array's elements
  * @param reduction the reduction of each sequence
  */
 public record ReductionProblem(
@@ -30,8 +30,8 @@ public record ReductionProblem(
   /**
    * Copies the set.
    *
-   * @throws IllegalArgumentException if an axis does not exist, or a least or greatest number of an
-   *     empty sequence is asked for
+   * @throws IllegalArgumentException if an axis does not exist, or the least or greatest number of
+   *     an empty sequence is asked for
    */
   public ReductionProblem {
     axes = Set.copyOf(axes);

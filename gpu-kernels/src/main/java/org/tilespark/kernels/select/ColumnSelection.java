@@ -16,7 +16,7 @@ import org.tilespark.layout.ElementType;
  * certainly have a larger number. A column with an estimate of NaN is always selected.
  * Implementations may select further columns. Arrays are borrowed.
  *
- * @param type FLOAT32 or FLOAT64, of the tile's elements
+ * @param type type of the tile's elements, FLOAT32 or FLOAT64
  * @param wanted number of largest numbers sought in each row; 0 if all are sought
  * @param largest beyond this product of a row's and a column's norm the error is infinite
  */
@@ -32,9 +32,9 @@ public record ColumnSelection(
   /**
    * The rows of a tile.
    *
-   * @param norms norms by row; NaN if all columns of the row must be selected
-   * @param errors errors by row
-   * @param least lower bounds by row: numbers below are not sought
+   * @param norms norm of each row; NaN if all columns of the row must be selected
+   * @param errors error that each row adds
+   * @param least lower bound of each row: numbers below it are not sought
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Rows(int count, double[] norms, double[] errors, double[] least) {}
@@ -42,9 +42,9 @@ public record ColumnSelection(
   /**
    * The columns of a tile; each array holds at least {@code count} numbers.
    *
-   * @param scale scales by column; NaN if the column must always be selected
-   * @param most largest of {@code norms}, {@code perNorm} and {@code errors}, where scale is a
-   *     number
+   * @param scale scale of each column; NaN if the column must always be selected
+   * @param most largest of {@code norms}, {@code perNorm} and {@code errors}, over the columns
+   *     whose scale is a number
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Columns(
@@ -56,10 +56,10 @@ public record ColumnSelection(
       double[] norms,
       Most most) {}
 
-  /** The largest of some columns' numbers. */
+  /** The largest values over some columns of a tile. */
   public record Most(double norm, double perNorm, double error) {}
 
-  /** The error of one element. */
+  /** The error of the estimate at one element of the tile. */
   public double error(int row, int col) {
     double norm = rows.norms[row];
     return norm * columns.norms[col] <= largest
@@ -67,7 +67,7 @@ public record ColumnSelection(
         : Double.POSITIVE_INFINITY;
   }
 
-  /** An upper bound of the errors in a row, over the columns whose scale is not NaN. */
+  /** An upper bound of the errors of a row's estimates, over the columns whose scale is not NaN. */
   public double widest(int row) {
     double norm = rows.norms[row];
     Most most = columns.most;

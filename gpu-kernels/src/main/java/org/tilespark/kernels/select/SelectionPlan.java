@@ -11,30 +11,32 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /**
- * The launch of a device's selection of columns, and the layout of its memory. Bounds are
+ * The launch of a device's selection of columns, and the layout of its memory. The bounds are
  * consecutive arrays of DOUBLE: for rows the norms, errors, least and the lower limit of estimates;
  * for columns scale, shift, perNorm, errors and norms. The result begins with the count of columns
  * found (BIGINT), which may exceed the capacity. Then follow, for each row and segment of columns,
  * the place of the first one and their count (INT), then the columns (INT).
  *
- * @param rows rows of the tile
- * @param cols columns of the tile
- * @param segments segments of a row's columns; a thread block searches one
- * @param capacity columns that there is room for
+ * @param rows number of the tile's rows
+ * @param cols number of the tile's columns
+ * @param segments number of segments of a row's columns; a thread block searches one segment
+ * @param capacity number of found columns for which the result has room
  */
 public record SelectionPlan(int rows, int cols, int segments, int capacity) {
   private static final String FAMILY = "select_columns";
 
-  /** Columns of a segment; kernels with another segment are not used. */
+  /** Columns of a segment; kernels with segments of another size are not used. */
   private static final int SEGMENT = 4096;
 
   /**
-   * Elements of a tile for each one that may be selected: with more selected, downloading the whole
-   * tile is faster.
+   * Elements of a tile for each column for which the result has room: with more columns selected,
+   * downloading the whole tile is faster.
    */
   private static final int ELEMENTS_PER_COLUMN = 16;
 
-  /** Small tiles have room for all of their columns. */
+  /**
+   * The least capacity, unless the tile has fewer elements: small tiles have room for all columns.
+   */
   private static final int LEAST_CAPACITY = 1 << 16;
 
   private static final int BLOCKS_PER_PROCESSOR = 16;
@@ -50,22 +52,22 @@ public record SelectionPlan(int rows, int cols, int segments, int capacity) {
         rows, cols, (int) Ceil.div(cols, SEGMENT), (int) Math.min(capacity, Integer.MAX_VALUE));
   }
 
-  /** Bytes of the bounds. */
+  /** Bytes of a selection's bounds. */
   public long boundsBytes() {
     return ((long) ROW_ARRAYS * rows + (long) COLUMN_ARRAYS * cols) * Double.BYTES;
   }
 
-  /** Bytes of what is found, before its columns. */
+  /** Bytes of the result's beginning: everything before the columns found. */
   public long headBytes() {
     return Long.BYTES + 2L * Integer.BYTES * rows * segments;
   }
 
-  /** Bytes of what is found. */
+  /** Bytes of the result. */
   public long foundBytes() {
     return headBytes() + (long) Integer.BYTES * capacity;
   }
 
-  /** Writes a selection's bounds. */
+  /** Writes a selection's bounds to the start of {@code to}. */
   public void putBounds(ColumnSelection selection, HostMemory to) {
     ColumnSelection.Rows byRow = selection.rows();
     ColumnSelection.Columns byColumn = selection.columns();
@@ -100,7 +102,8 @@ public record SelectionPlan(int rows, int cols, int segments, int capacity) {
   }
 
   /**
-   * The launch; its pointers are the tile, the bounds and the result, whose count must be 0 before.
+   * The launch; its pointers are those of the tile, the bounds and the result, whose count must be
+   * 0 before the launch.
    *
    * @throws UnsupportedOperationException if there is no {@link #kernel}
    */
@@ -128,8 +131,8 @@ public record SelectionPlan(int rows, int cols, int segments, int capacity) {
   }
 
   /**
-   * The number of columns found, which may exceed the capacity; {@code head} is the result's memory
-   * before the columns.
+   * The number of columns found, which may exceed the capacity; {@code head} is the result's
+   * beginning, of {@link #headBytes} bytes.
    */
   public static long count(HostMemory head) {
     return UNSAFE.getLong(head.base(), head.offset());
@@ -138,7 +141,7 @@ public record SelectionPlan(int rows, int cols, int segments, int capacity) {
   /**
    * The selected columns.
    *
-   * @param found {@link #headBytes} bytes, and the columns
+   * @param found the result's memory: {@link #headBytes} bytes, then the columns
    */
   public SelectedColumns columns(HostMemory found) {
     return new Found(found);

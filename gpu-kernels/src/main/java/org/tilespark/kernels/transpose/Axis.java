@@ -1,9 +1,9 @@
 package org.tilespark.kernels.transpose;
 
 /**
- * One axis of a move: the number of steps, and the strides in input and output.
+ * One axis of a move: its extent, and its strides in input and output.
  *
- * @param extent count of steps
+ * @param extent number of elements along the axis
  * @param inStride elements between neighbours in the input; negative if the axis is read backwards
  * @param outStride elements between neighbours in the output
  */

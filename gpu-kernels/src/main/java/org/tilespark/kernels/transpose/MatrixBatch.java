@@ -16,12 +16,12 @@ import java.util.List;
  */
 public record MatrixBatch(
     int elementBytes, long rows, long cols, long inRowStride, long outRowStride, List<Axis> outer) {
-  /** Places in {@link #tileWords}. */
+  /** Index in {@link #tileWords} of the number of tiles; the next constant is that of the order. */
   public static final int TILES_WORD = 4;
 
   public static final int COLS_FIRST_WORD = 7;
 
-  /** Length of {@link #tileWords}. */
+  /** Number of words that {@link #tileWords} gives. */
   static final int TILE_WORDS = COLS_FIRST_WORD + 1 + 3 * TransposeStrategy.MAX_OUTER;
 
   /** Copies the list. */
@@ -33,7 +33,7 @@ public record MatrixBatch(
    * Describes {@code move} as a batch of transposes between two axes.
    *
    * @param rowAxis the axis that is contiguous in the output
-   * @param colAxis the axis that is contiguous in the input, another one
+   * @param colAxis another axis, which is contiguous in the input
    */
   public static MatrixBatch of(Move move, int rowAxis, int colAxis) {
     Axis rows = move.axes().get(rowAxis);
@@ -47,7 +47,7 @@ public record MatrixBatch(
         move.without(rowAxis, colAxis));
   }
 
-  /** Count of matrices. */
+  /** The number of matrices. */
   public long count() {
     long count = 1;
     for (Axis axis : outer) {
@@ -56,14 +56,14 @@ public record MatrixBatch(
     return count;
   }
 
-  /** Elements of a vector of {@code bytes} bytes, at least 1. */
+  /** The number of elements in a vector of {@code bytes} bytes, at least 1. */
   public int perVector(int bytes) {
     return Math.max(1, bytes / elementBytes);
   }
 
   /**
    * True if all strides are multiples of {@code elements}, so that all rows are aligned if the
-   * buffers are.
+   * buffers are aligned.
    */
   public boolean stridesAreMultiplesOf(int elements) {
     return inRowStride % elements == 0
@@ -73,10 +73,10 @@ public record MatrixBatch(
   }
 
   /**
-   * The argument struct of the tile kernels, after the two pointers.
+   * The words of the argument struct of the tile kernels, after the two pointers.
    *
-   * @param rowTiles tiles along {@code rows}
-   * @param colTiles tiles along {@code cols}
+   * @param rowTiles number of tiles along {@code rows}
+   * @param colTiles number of tiles along {@code cols}
    * @param order order of the tiles that neighbouring thread blocks take
    */
   public long[] tileWords(long rowTiles, long colTiles, TileOrder order) {
@@ -93,7 +93,7 @@ public record MatrixBatch(
     return words;
   }
 
-  /** Tiles of all matrices. */
+  /** The number of tiles of all matrices. */
   public long tiles(long rowTiles, long colTiles) {
     return Math.multiplyExact(Math.multiplyExact(rowTiles, colTiles), count());
   }

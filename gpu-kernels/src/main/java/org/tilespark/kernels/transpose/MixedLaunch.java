@@ -19,16 +19,20 @@ import org.tilespark.kernels.launch.LaunchConfig;
  * launched separately.
  */
 public final class MixedLaunch {
-  /** Most transposes in one launch; {@code MAX_PARTS} in index.cuh. */
+  /** The largest number of transposes in one launch; {@code MAX_PARTS} in index.cuh. */
   static final int MAX_PARTS = 88;
 
-  /** The first tile, two offsets, and what is tiled. */
+  /**
+   * Words of one transpose in the launch: number of its first tile, offsets of its input and
+   * output, then {@link MatrixBatch#tileWords}.
+   */
   private static final int PART_WORDS = 3 + MatrixBatch.TILE_WORDS;
 
   private MixedLaunch() {}
 
   /**
-   * One launch of several, and the offsets of its input and output in their buffers.
+   * One of the launches that {@link #of} gives, and the offsets of its input and output in their
+   * buffers.
    *
    * @param launch the launch; empty if the driver copies the bytes, or there is nothing to move
    * @param inOffset bytes from the input buffer's start to the launch's input
@@ -49,7 +53,7 @@ public final class MixedLaunch {
    * The launches that together run all of {@code plans}, whose outputs must not overlap.
    *
    * @param plans plans in any order
-   * @param device its limits and the kernels of this jar
+   * @param device the device's limits and the kernels of this jar
    */
   public static List<OffsetLaunch> of(List<OffsetPlan> plans, DeviceKernels device) {
     List<OffsetLaunch> launches = new ArrayList<>();

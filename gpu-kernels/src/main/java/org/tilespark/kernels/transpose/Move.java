@@ -8,9 +8,9 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.Strides;
 
 /**
- * The simplest form of a transpose: its axes in output order, each with its strides on both sides.
- * Axes of extent 1 are dropped, and neighbouring axes are fused if one stride describes them on
- * each side, so dense axes that stay in order become one. Immutable.
+ * The simplest form of a transpose: its axes in output order, each with its strides in input and
+ * output. Axes of extent 1 are dropped, and neighbouring axes are fused if one stride describes
+ * them in the input and one in the output, so dense axes that stay in order become one. Immutable.
  *
  * @param elementBytes width of one element
  * @param axes output axes, outermost first; empty for a single element
@@ -52,7 +52,10 @@ public record Move(int elementBytes, List<Axis> axes) {
     return new Move(problem.elementBytes(), fused);
   }
 
-  /** True if all is one contiguous range on both sides. */
+  /**
+   * True if all elements are one contiguous range in the input and in the output, in the same
+   * order.
+   */
   public boolean isCopy() {
     return axes.isEmpty() || (axes.size() == 1 && runAxis().isPresent());
   }
@@ -62,17 +65,17 @@ public record Move(int elementBytes, List<Axis> axes) {
     return axes.stream().anyMatch(axis -> axis.inStride() < 0);
   }
 
-  /** The axis that is contiguous in input and output. */
+  /** The index of the axis that is contiguous in input and output. */
   public OptionalInt runAxis() {
     return first(axis -> axis.inStride() == 1 && axis.outStride() == 1);
   }
 
-  /** The axis that is contiguous in the input. */
+  /** The index of the axis that is contiguous in the input. */
   public OptionalInt inInnermost() {
     return first(axis -> axis.inStride() == 1);
   }
 
-  /** The axis that is contiguous in the output. */
+  /** The index of the axis that is contiguous in the output. */
   public OptionalInt outInnermost() {
     return first(axis -> axis.outStride() == 1);
   }
@@ -81,7 +84,7 @@ public record Move(int elementBytes, List<Axis> axes) {
     return IntStream.range(0, axes.size()).filter(i -> which.test(axes.get(i))).findFirst();
   }
 
-  /** The axes but those at the given places. */
+  /** The axes except those at the given indices. */
   public List<Axis> without(int... places) {
     List<Axis> rest = new ArrayList<>();
     for (int i = 0; i < axes.size(); i++) {
@@ -111,8 +114,8 @@ public record Move(int elementBytes, List<Axis> axes) {
 
   /**
    * This move in units of {@code bytes}, a multiple of the element's width which must divide all
-   * strides except 1, and the extent of the axis that is contiguous on both sides; there must be
-   * that axis.
+   * strides except 1, and the extent of the axis that is contiguous in input and output; this axis
+   * must exist.
    */
   public Move inUnits(int bytes) {
     int elements = bytes / elementBytes;
@@ -129,7 +132,8 @@ public record Move(int elementBytes, List<Axis> axes) {
   }
 
   /**
-   * True if {@code axis} may become part of the element: all strides are multiples of its extent.
+   * True if {@code axis} may become part of the element: all other axes' strides are multiples of
+   * its extent.
    */
   public boolean absorbs(int axis) {
     long extent = axes.get(axis).extent();

@@ -11,26 +11,29 @@ import org.tilespark.kernels.launch.Ceil;
 
 /**
  * The part of a move that one thread block of {@code permute_packed} stages in shared memory: some
- * steps of every axis, and enough steps of the innermost axes of both sides that input and output
- * are moved in long runs. Immutable.
+ * steps of every axis, and enough steps of the innermost axes of input and output that both are
+ * moved in long runs. Immutable.
  *
  * <p>A box spans an axis (all its steps), cuts it (some of them; at most one axis for each side) or
- * takes one step of it. {@link PackedBoxChoice} compares the boxes that fit by {@link #cost}.
+ * takes one step of the axis. {@link PackedBoxChoice} compares the boxes that fit by {@link #cost}.
  */
 public final class PackedBox {
-  /** {@code MAX_BOX_AXES} in permute_packed.cu. */
+  /** The largest number of axes of a box; {@code MAX_BOX_AXES} in permute_packed.cu. */
   private static final int MAX_AXES = 4;
 
-  /** {@code SECTOR} in permute_packed.cu: groups of threads begin at multiples of these bytes. */
+  /**
+   * Bytes of a sector; groups of threads begin at multiples of it. {@code SECTOR} in
+   * permute_packed.cu.
+   */
   static final int SECTOR_BYTES = 32;
 
-  /** The least that a thread moves at once. */
+  /** The least number of bytes that a thread moves at once. */
   private static final int WORD_BYTES = 4;
 
   /** Bytes of {@code Run} in permute_packed.cu. */
   private static final int RUN_ENTRY_BYTES = 16;
 
-  /** Places in shared memory are 16-bit numbers. */
+  /** Most bytes of a box in shared memory: places there are 16-bit numbers. */
   private static final int MOST_STAGE_BYTES = 65_535;
 
   // The cost model, in instructions of one thread: per run, per word loaded, per word gathered from
@@ -41,7 +44,9 @@ public final class PackedBox {
   private static final double ENTRY_COST = 45;
   private static final double BOX_COST = 100;
 
-  /** Relative cost of groups of 4, 8 and 16 threads; whole warps touch fewer sectors. */
+  /**
+   * Relative cost of moving runs by groups of 4, 8 and 16 threads; whole warps touch fewer sectors.
+   */
   private static final double[] GROUP_PENALTY = {2.5, 1.8, 1.3};
 
   /** Instructions per four bytes that cost as much as moving half of the bytes. */
@@ -50,7 +55,10 @@ public final class PackedBox {
   /** Cost of a run in addition to its own bytes, since memory is faster for long runs. */
   private static final double RUN_SLACK_BYTES = 32;
 
-  /** Further cost of a run that begins in the middle of a sector, for reading and for writing. */
+  /**
+   * Further cost of a run that begins in the middle of a sector: for reading here, for writing in
+   * the next constant.
+   */
   private static final double READ_SLACK_BYTES = 32;
 
   private static final double WRITE_SLACK_BYTES = 64;
@@ -58,8 +66,8 @@ public final class PackedBox {
   private final Move move;
   private final long[] extents; // of the box, in the order of move.axes()
   private final int width;
-  private final int word; // bytes
-  private final int perWord; // elements
+  private final int word; // bytes of a word
+  private final int perWord; // elements of a word
   private final Ends inEnds;
   private final Ends outEnds;
   private final int inCut; // the axis that the input side cuts; -1 for none
@@ -78,10 +86,10 @@ public final class PackedBox {
    * The runs of a box in the input, or in the output.
    *
    * @param run elements of a run
-   * @param runs count of runs
+   * @param runs number of runs
    * @param inRun the axes inside a run, the fastest first
-   * @param apart the axes that distinguish runs, the fastest first
-   * @param lanesBits threads that move a run, as a power of two
+   * @param apart the axes along which runs differ, the fastest first
+   * @param lanesBits logarithm to base 2 of the number of threads that move a run
    * @param threadCost instructions of one thread for its share of the runs
    */
   private record Side(
@@ -187,15 +195,18 @@ public final class PackedBox {
     return -1;
   }
 
-  /** The number of the kernel's cut of an axis: 1, 2, or 0 for none. */
+  /**
+   * The number by which the kernel knows the cut of an axis: 1 for the input side's, 2 for the
+   * output side's, 0 for none.
+   */
   private long cutNumber(int k) {
     return k == inCut ? 1 : k == outCut ? 2 : 0;
   }
 
   /**
    * The runs of the input side. An axis inside output runs is kept out of the input runs if steps
-   * along it would conflict on the banks of shared memory: between runs its stride there can be
-   * chosen.
+   * along it would conflict on the banks of shared memory: outside of the input runs, its stride in
+   * shared memory can be chosen.
    */
   private Side inputSide(int outInnermost, int threads) {
     List<Integer> inRun = new ArrayList<>();
@@ -227,7 +238,10 @@ public final class PackedBox {
     return side(run, inRun, outEnds, gather, threads);
   }
 
-  /** True if axis {@code k} does not continue a run of {@code run} elements. */
+  /**
+   * True if axis {@code k} does not continue a run of {@code run} elements whose axes are {@code
+   * inRun}.
+   */
   private boolean endsRun(List<Integer> inRun, long run, int k, Ends ends) {
     return extents[k] == 1
         || ends.strideOf().applyAsLong(axis(k)) != run
@@ -261,9 +275,10 @@ public final class PackedBox {
   }
 
   /**
-   * Gives the axes between input runs their strides in shared memory: congruent to those in global
-   * memory modulo a word, so that words are aligned on both sides, and odd in words, so that steps
-   * along them meet different banks. Words at the ends of two runs must not be the same one.
+   * Gives the axes along which input runs differ their strides in shared memory, and returns the
+   * bytes of the box there. Strides are congruent to those in global memory modulo a word, so that
+   * words are aligned on both sides, and odd in words, so that steps along them meet different
+   * banks. The last word of a run must not be the first word of another.
    */
   private long placeInShared() {
     long span = in.run() * width;
@@ -282,7 +297,7 @@ public final class PackedBox {
     return Ceil.div(span + SECTOR_BYTES + 3L * word, 16) * 16;
   }
 
-  /** Words that an output run touches at worst. */
+  /** The largest number of words that an output run touches. */
   private long outWords() {
     return Ceil.div(out.run() + perWord - 1, perWord);
   }
@@ -313,12 +328,12 @@ public final class PackedBox {
     return cost;
   }
 
-  /** Count of boxes. */
+  /** The number of boxes. */
   public long boxes() {
     return boxes;
   }
 
-  /** Elements of a box. */
+  /** The number of elements of a box. */
   public long elements() {
     return elements;
   }
@@ -333,12 +348,12 @@ public final class PackedBox {
     return out.run() * width;
   }
 
-  /** Shared memory of a thread block, in bytes. */
+  /** Bytes of shared memory of a thread block. */
   public int sharedBytes() {
     return Math.toIntExact(sharedBytes);
   }
 
-  /** The kernel's argument struct, after the two pointers. */
+  /** The words of the kernel's argument struct, after the two pointers. */
   long[] words() {
     List<Long> words =
         new ArrayList<>(
@@ -395,7 +410,7 @@ public final class PackedBox {
             Math.multiplyExact(axis(k).outStride(), step)));
   }
 
-  /** A divisor of more than 1 and, in the upper half, ceil(2^32 / divisor). */
+  /** A word with a divisor of more than 1 and, in its upper half, ceil(2^32 / divisor). */
   private static long withReciprocal(long divisor) {
     return Ceil.div(1L << 32, divisor) << 32 | divisor;
   }

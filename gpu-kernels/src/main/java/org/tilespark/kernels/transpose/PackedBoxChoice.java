@@ -21,17 +21,20 @@ final class PackedBoxChoice {
                   IntStream.of(6144, 8192, 12_288, 16_384)))
           .toArray();
 
-  /** Least shared memory to which {@link #choose} shrinks boxes to get more of them. */
+  /**
+   * The least number of bytes of shared memory to which {@link #choose} shrinks a box, to get more
+   * boxes.
+   */
   private static final int LEAST_SHARED_BYTES = 5 << 10;
 
   private PackedBoxChoice() {}
 
   /**
-   * The best box for {@code move}; empty if a side has no contiguous axis or nothing fits.
+   * The best box for {@code move}; empty if input or output has no contiguous axis, or no box fits.
    *
    * @param move the move, with at least two axes
    * @param threads threads of a thread block
-   * @param sharedBytes shared memory that a thread block may take
+   * @param sharedBytes bytes of shared memory that a thread block may take
    * @param wantedBoxes least count of boxes; boxes become smaller to reach it
    */
   static Optional<PackedBox> choose(Move move, int threads, int sharedBytes, long wantedBoxes) {
@@ -81,7 +84,10 @@ final class PackedBoxChoice {
     return bytes;
   }
 
-  /** Extends a box along the innermost axes of a side until its runs have {@code bytes} bytes. */
+  /**
+   * Extends a box along the innermost axes of input or output, which are {@code chain}, until its
+   * runs have {@code bytes} bytes.
+   */
   private static void extend(long[] extents, Move move, List<Integer> chain, int bytes) {
     long wanted = Ceil.div(bytes, move.elementBytes());
     long run = 1;
@@ -92,7 +98,7 @@ final class PackedBoxChoice {
       long whole = move.axes().get(k).extent();
       long steps = Math.min(whole, Ceil.div(wanted, run));
       if (steps < whole) {
-        // Boxes that end with a sector.
+        // The box's extent is chosen so that boxes end with a sector.
         long together =
             PackedBox.SECTOR_BYTES / gcd(PackedBox.SECTOR_BYTES, run * move.elementBytes());
         steps = Math.max(2, steps > together ? steps - steps % together : steps);

@@ -11,10 +11,10 @@ import java.util.regex.Pattern;
  * @param aligned true for {@link TransposeStrategy.Vector}, false for {@link
  *     TransposeStrategy.Shifted}
  * @param elementBytes width of an element as moved
- * @param rows rows, rounded up: to a multiple of 16 up to 256, beyond to a power of two, at most
- *     {@value #MOST_EXTENT}
- * @param cols columns, rounded likewise
- * @param ragged bit 0 if there are more than 256 rows and no multiple of 64, bit 1 likewise for
+ * @param rows number of rows, rounded up: to a multiple of 16 up to 256, beyond to a power of two,
+ *     at most {@value #MOST_EXTENT}
+ * @param cols number of columns, rounded likewise
+ * @param ragged bit 0 if the rows are more than 256 and no multiple of 64, bit 1 likewise for
  *     columns; rows then are not aligned and edge tiles are partial. Written as a minus after the
  *     extent
  * @param logBytes logarithm to base 2 of the bytes of all matrices, rounded up, at most {@value
@@ -29,7 +29,7 @@ public record ProblemClass(
       Pattern.compile(
           "(vector|shifted) w(1|2|4|8|16) (\\d{1,5})(-?) x (\\d{1,5})(-?) of 2\\^(\\d{1,2})");
 
-  /** The class of what {@code strategy} transposes. */
+  /** The class of the matrices that {@code strategy} transposes. */
   static ProblemClass of(TransposeStrategy.Tiled strategy) {
     return of(strategy.matrices(), strategy instanceof TransposeStrategy.Vector);
   }
@@ -64,7 +64,7 @@ public record ProblemClass(
   /**
    * The class written as {@code text}.
    *
-   * @throws IllegalArgumentException if the text is of another form; the message quotes it
+   * @throws IllegalArgumentException if the text has another form; the message quotes it
    */
   static ProblemClass parse(String text) {
     Matcher matcher = TEXT.matcher(text);

@@ -8,18 +8,18 @@ import java.util.Optional;
 import org.tilespark.kernels.launch.TuningTable;
 
 /**
- * How a two-dimensional transpose is cut into tiles: what the tuner chooses. Written as {@code
- * KERNEL ORDER}.
+ * The way in which a two-dimensional transpose is cut into tiles, which the tuner chooses. Written
+ * as {@code KERNEL ORDER}.
  *
- * @param kernel the kernel; if it exists with and without masks, the one with masks
+ * @param kernel name of the kernel; if there are kernels with and without masks, of that with masks
  * @param order order of the tiles that neighbouring thread blocks take
  */
 public record Tiling(String kernel, TileOrder order) {
-  /** How tables of tilings are read. */
+  /** The way to read tables of tilings. */
   public static final TuningTable.Format<ProblemClass, Tiling> FORMAT =
       new TuningTable.Format<>("tilings", ProblemClass::parse, Tiling::parse);
 
-  /** Checks that nothing is missing. */
+  /** Checks that no component is null. */
   public Tiling {
     Objects.requireNonNull(kernel, "kernel");
     Objects.requireNonNull(order, "order");

@@ -48,31 +48,34 @@ public final class TransposePlanner {
    */
   public static final int MAX_ALIGNMENT = TransposeStrategy.VECTOR_BYTES;
 
-  /** Runs shorter than this are copied unit by unit: they hardly contain whole vectors. */
+  /** Runs of fewer bytes than this are copied unit by unit: they hardly contain whole vectors. */
   private static final int SHORT_RUN_BYTES = 32;
 
   /** Longest runs that are packed, if units are narrower than {@link #MAX_ALIGNMENT}. */
   private static final int PACKED_RUN_BYTES = 384;
 
-  /** Longest runs that are packed, if units have {@link #MAX_ALIGNMENT} bytes. */
+  /** Bytes of the longest runs that are packed, if units have {@link #MAX_ALIGNMENT} bytes. */
   private static final int PACKED_ALIGNED_RUN_BYTES = 64;
 
-  /** Extents up to which most of a tile stays empty, by width 1, 2, 4, 8, 16. */
+  /** Extents up to which most of a tile stays empty, for elements of 1, 2, 4, 8 and 16 bytes. */
   private static final int[] SHORT_EXTENT = {48, 32, 24, 16, 8};
 
-  /** Short extents for vector tiles, which waste less at edges. */
+  /** Extents likewise for vector tiles, which waste less at edges. */
   private static final int[] SHORT_ALIGNED_EXTENT = {16, 16, 16, 12, 8};
 
   /** Matrices of fewer bytes leave most of a thread block idle. */
   private static final int TINY_BYTES = 4096;
 
-  /** Rows and columns of a tile, about. */
+  /** The usual number of rows, and of columns, of a tile. */
   private static final int TILE_EXTENT = 64;
 
-  /** Most shared memory of a packed box: with more, too few thread blocks fit a multiprocessor. */
+  /**
+   * Most bytes of shared memory of a packed box: with more, too few thread blocks fit on a
+   * multiprocessor.
+   */
   private static final int PACKED_SHARED_BYTES = 40 << 10;
 
-  /** Least packed boxes per multiprocessor, if there are enough elements. */
+  /** The least number of packed boxes per multiprocessor, if there are enough elements. */
   private static final long PACKED_BOXES = 4;
 
   private static final Comparator<KernelIndex.Kernel> LARGEST_FIRST =
@@ -100,8 +103,8 @@ public final class TransposePlanner {
   private TransposePlanner() {}
 
   /**
-   * As {@link #plan(TransposeProblem, int, DeviceKernels, TuningTable)} with the tilings of the
-   * rule.
+   * The plan that {@link #plan(TransposeProblem, int, DeviceKernels, TuningTable)} gives with the
+   * tilings of the rule.
    */
   public static Availability<TransposePlan> plan(
       TransposeProblem problem, int alignmentBytes, DeviceKernels device) {
@@ -112,10 +115,11 @@ public final class TransposePlanner {
    * The plan for buffers that begin at multiples of {@code alignmentBytes}.
    *
    * @param problem the transpose
-   * @param alignmentBytes a power of two that divides both addresses, at least the element width;
-   *     more than {@link #MAX_ALIGNMENT} helps no further
-   * @param device its limits and the kernels of this jar
-   * @param tilings the tilings known to be best; for other classes a rule decides
+   * @param alignmentBytes a power of two that divides the addresses of input and output, at least
+   *     the element width; more than {@link #MAX_ALIGNMENT} helps no further
+   * @param device the device's limits and the kernels of this jar
+   * @param tilings the tilings that are known to be the best for their classes; for other classes a
+   *     rule decides
    * @throws IllegalArgumentException if the alignment is less than the element's width
    */
   public static Availability<TransposePlan> plan(
@@ -145,7 +149,7 @@ public final class TransposePlanner {
    * Plans for the same problem with other tilings, whose edge tiles waste at most twice as much as
    * the best one's; empty if {@code plan} is not tiled.
    *
-   * @param plan a result of {@link #plan} for the same device and kernels; it is the first of the
+   * @param plan a result of {@link #plan} for the same device and kernels; the first of the
    *     returned plans
    */
   public static List<TransposePlan> alternatives(TransposePlan plan, DeviceKernels device) {
@@ -194,7 +198,7 @@ public final class TransposePlanner {
         : new TransposeStrategy.Shifted(matrices, kernel, order);
   }
 
-  /** Elements that the tiles of a kernel cover, including those beyond the edges. */
+  /** The number of elements that the tiles of a kernel cover, including those beyond the edges. */
   private static double covered(MatrixBatch matrices, KernelIndex.Kernel kernel) {
     return Math.ceil((double) matrices.rows() / kernel.shape().rows())
         * kernel.shape().rows()
@@ -202,7 +206,7 @@ public final class TransposePlanner {
         * kernel.shape().cols();
   }
 
-  /** The choice for one problem. */
+  /** The choice of a plan for one problem. */
   private record Choice(
       TransposeProblem problem,
       int alignment,
@@ -237,9 +241,9 @@ public final class TransposePlanner {
           : runs(move.elementBytes(), 1, move.axes());
     }
 
-    /** The widest access that divides the runs and is aligned at their starts. */
+    /** Bytes of the widest access that divides the runs and is aligned at their starts. */
     private int unitBytes(int elementBytes, long run, List<Axis> outer) {
-      long common = alignment | run * elementBytes; // what divides every address, as its lowest bit
+      long common = alignment | run * elementBytes; // its lowest bit divides every address
       for (Axis axis : outer) {
         common |= axis.inStride() * elementBytes | axis.outStride() * elementBytes;
       }
@@ -284,7 +288,7 @@ public final class TransposePlanner {
             elementBytes,
             kernel -> new TransposeStrategy.ShiftedCopy(elementBytes, run, outer, kernel));
       }
-      int elements = unitBytes / elementBytes; // of a unit
+      int elements = unitBytes / elementBytes; // elements of a unit
       List<Axis> inUnits =
           outer.stream()
               .map(
@@ -320,7 +324,7 @@ public final class TransposePlanner {
         return Availability.of(packed.get());
       }
       if (split || merge) {
-        // Only pieces along the long side must begin at multiples of 16 bytes.
+        // Only pieces along the long extent must begin at multiples of 16 bytes.
         boolean whole = alignment == MAX_ALIGNMENT && narrowIsAligned(matrices, split, perVector);
         String family =
             (split ? "split_narrow" : "merge_narrow")

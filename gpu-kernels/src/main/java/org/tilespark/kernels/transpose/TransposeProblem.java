@@ -9,14 +9,14 @@ import org.tilespark.layout.Shape;
 import org.tilespark.layout.Strides;
 
 /**
- * A transpose: an array of {@code shape}, its axes reordered by {@code permutation}, with elements
- * of {@code elementBytes} bytes. The result has the shape {@link #outputShape()}.
+ * A transpose: an array of {@code shape}, whose elements have {@code elementBytes} bytes, and its
+ * axes reordered by {@code permutation}. The result has the shape {@link #outputShape()}.
  *
- * <p>Both sides are dense and row-major unless strides say otherwise: a block inside a larger array
- * has the strides of that array. Worked case: 100 x 60 elements in the middle of a matrix with rows
- * of 4096 have the strides {@code (4096, 1)}; the caller passes the address of the block's first
- * element, and {@link #inBytes()} reaches to the end of its last element. Gaps between elements of
- * the output are never written.
+ * <p>Input and output are dense and row-major unless strides say otherwise: a block inside a larger
+ * array has the strides of that array. Worked case: 100 x 60 elements in the middle of a matrix
+ * with rows of 4096 have the strides {@code (4096, 1)}; the caller passes the address of the
+ * block's first element, and {@link #inBytes()} reaches to the end of its last element. Gaps
+ * between elements of the output are never written.
  *
  * <p>An axis of the input whose stride is negative is read backwards. The caller still passes the
  * address of the lowest element; the first element is {@link #inStartBytes()} after it.
@@ -30,7 +30,7 @@ import org.tilespark.layout.Strides;
 public record TransposeProblem(
     Shape shape, Permutation permutation, int elementBytes, Strides inStrides, Strides outStrides) {
   /**
-   * Checks the parts against each other.
+   * Checks the components against each other.
    *
    * @throws IllegalArgumentException if ranks differ, the width is none of 1, 2, 4, 8 and 16, a
    *     stride of the output is negative, a stride is 0 or lets two elements overlap, or input or
@@ -90,7 +90,7 @@ public record TransposeProblem(
     }
     axes.sort(Comparator.comparingLong(axis -> Math.abs(strides.stride(axis))));
     try {
-      long reach = 1; // elements that the axes so far span
+      long reach = 1; // elements from the first to the last so far
       for (int axis : axes) {
         long stride = Math.abs(strides.stride(axis));
         if (stride < reach) {
@@ -107,7 +107,7 @@ public record TransposeProblem(
     }
   }
 
-  /** Bytes of the elements, without the gaps. */
+  /** Bytes of all elements, without the gaps. */
   public long bytes() {
     return shape.elements() * elementBytes;
   }
@@ -122,7 +122,10 @@ public record TransposeProblem(
     return reach(outputShape(), outStrides);
   }
 
-  /** The span; strides of axes of extent 1 are ignored, since they may be anything. */
+  /**
+   * Bytes from the lowest element to the end of the highest; strides of axes of extent 1 are
+   * ignored, since they may be any number.
+   */
   private long reach(Shape extents, Strides strides) {
     if (extents.elements() == 0) {
       return 0;
@@ -156,7 +159,7 @@ public record TransposeProblem(
   /**
    * Checks that input and output have the length this problem needs.
    *
-   * @throws IllegalArgumentException if not; the message names both lengths
+   * @throws IllegalArgumentException if one has another length; the message names both lengths
    */
   public void requireBytes(long givenInBytes, long givenOutBytes) {
     requireBytes("Input", givenInBytes, inBytes(), inStrides, shape);

@@ -14,25 +14,28 @@ import org.tilespark.kernels.launch.LaunchConfig;
  * kernel and its launch shape.
  */
 public interface TransposeStrategy {
-  /** Outer axes a kernel's argument struct has room for; {@code MAX_OUTER} in index.cuh. */
+  /**
+   * The number of outer axes for which a kernel's argument struct has room; {@code MAX_OUTER} in
+   * index.cuh.
+   */
   int MAX_OUTER = 4;
 
   /** The widest access of a kernel, in bytes. */
   int VECTOR_BYTES = 16;
 
-  /** Units or vectors each thread of a copy has in flight; {@code ITEMS} in copy_*.cu. */
+  /** Units or vectors that each thread of a copy has in flight; {@code ITEMS} in copy_*.cu. */
   int UNITS_PER_THREAD = 4;
 
   /** The launch on a device of these limits; empty if the driver copies the bytes. */
   Optional<KernelLaunch> launch(DeviceLimits limits);
 
-  /** One line for EXPLAIN and for messages. */
+  /** One line that describes the strategy, for EXPLAIN and for messages. */
   String describe();
 
   /**
    * The order in memory does not change: one copy.
    *
-   * @param bytes length; may be 0
+   * @param bytes length of the copy; may be 0
    */
   record Copy(long bytes) implements TransposeStrategy {
     @Override
@@ -47,14 +50,14 @@ public interface TransposeStrategy {
   }
 
   /**
-   * One axis is contiguous on both sides: whole runs are copied, in units that fit every run.
+   * One axis is contiguous in input and output: whole runs are copied, in units that fit every run.
    * {@code out[o][r] = in[perm(o)][r]}.
    *
-   * @param unitBytes width of one access: the widest of 1 to 16 that divides a run and fits the
+   * @param unitBytes bytes of one access: the widest of 1 to 16 that divides a run and fits the
    *     alignment
    * @param run length of a run, in units
    * @param outer the other axes in output order, outermost first, strides in units
-   * @param kernel the kernel that runs it
+   * @param kernel the kernel that copies the runs
    */
   record StridedCopy(int unitBytes, long run, List<Axis> outer, KernelIndex.Kernel kernel)
       implements TransposeStrategy {
@@ -85,13 +88,13 @@ public interface TransposeStrategy {
   }
 
   /**
-   * As {@link StridedCopy}, for long runs whose addresses are not aligned to 16 bytes: the input is
-   * shifted into place in registers.
+   * A copy as {@link StridedCopy}, but for long runs whose addresses are not aligned to 16 bytes:
+   * the input is shifted into place in registers.
    *
    * @param elementBytes width of one element
    * @param run length of a run, in elements
    * @param outer the other axes in output order, outermost first
-   * @param kernel the kernel that runs it
+   * @param kernel the kernel that copies the runs
    */
   record ShiftedCopy(int elementBytes, long run, List<Axis> outer, KernelIndex.Kernel kernel)
       implements TransposeStrategy {
@@ -105,7 +108,7 @@ public interface TransposeStrategy {
 
     @Override
     public Optional<KernelLaunch> launch(DeviceLimits limits) {
-      // Vectors of memory that a run touches at worst.
+      // The largest number of vectors of memory that a run touches.
       long vectors = Ceil.div(run * elementBytes + VECTOR_BYTES - elementBytes, VECTOR_BYTES);
       // The smallest group of threads that can move a run at once; at most a warp.
       long lanes = Math.min(WARP, Long.highestOneBit(2 * Ceil.div(vectors, UNITS_PER_THREAD) - 1));
@@ -130,28 +133,29 @@ public interface TransposeStrategy {
   }
 
   /**
-   * Two-dimensional transposes that are cut into tiles; a thread block transposes one at a time.
+   * Two-dimensional transposes that are cut into tiles; a thread block transposes one tile at a
+   * time.
    */
   sealed interface Tiled extends TransposeStrategy permits Vector, Shifted {
     /** The matrices to transpose. */
     MatrixBatch matrices();
 
-    /** The kernel that runs it. */
+    /** The kernel that transposes. */
     KernelIndex.Kernel kernel();
 
     /** The order of the tiles that neighbouring thread blocks take. */
     TileOrder order();
 
-    /** This strategy with another kernel of its width. */
+    /** This strategy with another kernel for the same element width. */
     Tiled with(KernelIndex.Kernel other);
 
-    /** Tiles along the rows. */
+    /** The number of tiles along the rows. */
     long rowTiles();
 
-    /** The family of the kernels that could run it. */
+    /** The family of the kernels that this strategy can use. */
     String family();
 
-    /** Tiles along the columns. */
+    /** The number of tiles along the columns. */
     default long colTiles() {
       return Ceil.div(matrices().cols(), kernel().shape().cols());
     }
@@ -163,16 +167,18 @@ public interface TransposeStrategy {
   }
 
   /**
-   * Transposes with 16-byte accesses on both sides, for pointers, strides and extents that are
-   * multiples of 16 bytes.
+   * Transposes with accesses of 16 bytes to input and output, for pointers, strides and extents
+   * that are multiples of 16 bytes.
    *
    * @param matrices the matrices to transpose
-   * @param kernel the kernel that runs it; one without masks if the extents are multiples of its
+   * @param kernel the kernel that transposes; one without masks if the extents are multiples of its
    *     tile
    * @param order order of the tiles that neighbouring thread blocks take
    */
   record Vector(MatrixBatch matrices, KernelIndex.Kernel kernel, TileOrder order) implements Tiled {
-    /** The family of its kernels; those without masks have the suffix {@code _exact}. */
+    /**
+     * The family of this strategy's kernels; those without masks have the suffix {@code _exact}.
+     */
     static final String FAMILY = "transpose_vector";
 
     /** Checks the count of outer axes. */
@@ -214,15 +220,15 @@ public interface TransposeStrategy {
   }
 
   /**
-   * Transposes with 16-byte accesses on both sides, for rows without alignment.
+   * Transposes with accesses of 16 bytes to input and output, for rows without alignment.
    *
    * @param matrices the matrices to transpose
-   * @param kernel the kernel that runs it
+   * @param kernel the kernel that transposes
    * @param order order of the tiles that neighbouring thread blocks take
    */
   record Shifted(MatrixBatch matrices, KernelIndex.Kernel kernel, TileOrder order)
       implements Tiled {
-    /** The family of its kernels. */
+    /** The family of this strategy's kernels. */
     static final String FAMILY = "transpose_shifted";
 
     /** Tiles end at multiples of this many bytes of the output; {@code SHIFT} in the kernel. */
@@ -240,7 +246,7 @@ public interface TransposeStrategy {
 
     @Override
     public long rowTiles() {
-      long most = SHIFT_BYTES / matrices.elementBytes() - 1L; // elements from one row to the next
+      long most = SHIFT_BYTES / matrices.elementBytes() - 1L; // by which rows' tiles may differ
       return Ceil.div(Math.addExact(matrices.rows(), most), kernel.shape().rows());
     }
 
@@ -256,22 +262,22 @@ public interface TransposeStrategy {
   }
 
   /**
-   * Transposes with one extent of at most {@link #MOST}, dense on the side where that extent is
-   * innermost.
+   * Transposes with one extent of at most {@link #MOST}, dense in the input or output in which that
+   * extent is innermost.
    *
    * @param matrices the matrices to transpose
-   * @param split true if the columns are few, false if the rows are
-   * @param kernel the kernel that runs it
+   * @param split true if the columns are the short extent, false if the rows are
+   * @param kernel the kernel that transposes
    */
   record Narrow(MatrixBatch matrices, boolean split, KernelIndex.Kernel kernel)
       implements TransposeStrategy {
-    /** The longest narrow extent. */
+    /** The longest extent that counts as narrow. */
     static final int MOST = 31;
 
     /** Suffix of the families of kernels for inputs or outputs without alignment. */
     static final String SHIFTED = "_shifted";
 
-    /** Most bytes of a piece; {@code STAGE_BYTES} in transpose_narrow.cu. */
+    /** The largest number of bytes of a piece; {@code STAGE_BYTES} in transpose_narrow.cu. */
     static final int STAGE_BYTES = 16384;
 
     /** Checks the count of outer axes. */
@@ -286,7 +292,7 @@ public interface TransposeStrategy {
       long stride = split ? matrices.outRowStride() : matrices.inRowStride();
       long most = STAGE_BYTES / (narrow * matrices.elementBytes());
       long length = Long.highestOneBit(most);
-      // Vectors begin up to this number of elements before the first.
+      // Vectors begin up to this number of elements before the first element.
       long before =
           split && kernel.family().endsWith(SHIFTED)
               ? VECTOR_BYTES / matrices.elementBytes() - 1L
@@ -314,8 +320,8 @@ public interface TransposeStrategy {
   /**
    * Permutations with short extents or runs, in boxes that hold many runs.
    *
-   * @param box box that a thread block stages
-   * @param kernel the kernel that runs it
+   * @param box the box that a thread block stages
+   * @param kernel the kernel that moves the boxes
    */
   record Packed(PackedBox box, KernelIndex.Kernel kernel) implements TransposeStrategy {
     @Override
@@ -364,7 +370,10 @@ public interface TransposeStrategy {
     }
   }
 
-  /** The outer axes, innermost last, padded in front with axes of extent 1. */
+  /**
+   * Adds the words of the outer axes, innermost last, after axes of extent 1 up to {@link
+   * #MAX_OUTER} axes.
+   */
   static void addOuter(List<Long> words, List<Axis> outer) {
     long[] axes = new long[3 * MAX_OUTER];
     putOuter(axes, 0, outer);
@@ -373,7 +382,10 @@ public interface TransposeStrategy {
     }
   }
 
-  /** Puts the outer axes into {@code words} from {@code at} on. */
+  /**
+   * Puts the words of the outer axes, as {@link #addOuter} adds them, into {@code words} from
+   * {@code at} on.
+   */
   static void putOuter(long[] words, int at, List<Axis> outer) {
     int next = at;
     for (int i = outer.size(); i < MAX_OUTER; i++) {

@@ -17,16 +17,22 @@ import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 
 /**
- * Chooses tilings. The planner's own choice stays unless another is faster by {@value #LEAST_GAIN}.
- * One thread tunes; meanwhile others run the planner's choice.
+ * Chooses tilings. The planner's own choice stays unless another tiling saves {@value #LEAST_GAIN}
+ * of its time. One thread tunes; meanwhile other threads run the planner's choice.
  */
 public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> {
-  /** Least bytes to tune for: fewer take a few microseconds with any tiling. */
+  /**
+   * The least number of bytes for which tilings are tuned: fewer bytes take a few microseconds with
+   * any tiling.
+   */
   public static final long LEAST_BYTES = 1L << 20;
 
   private static final Logger LOG = LoggerFactory.getLogger(Autotuner.class);
 
-  /** Least gain for another tiling to be chosen, if other work may disturb the trials. */
+  /**
+   * The least gain, as a fraction of the time, for which another tiling is chosen, if other work
+   * may disturb the trials.
+   */
   public static final double LEAST_GAIN = 0.01;
 
   private final DeviceKernels device;
@@ -37,9 +43,9 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
   /**
    * A tuner of one device.
    *
-   * @param device its limits and the kernels of this jar
+   * @param device the device's limits and the kernels of this jar
    * @param bundled tilings to start from; their classes are not tuned
-   * @param store store of the results; its tilings come before {@code bundled}
+   * @param store store of the results; its tilings take precedence over {@code bundled}
    * @param budget time for one class of problems; zero to try nothing and use known tilings
    */
   public Autotuner(
@@ -53,7 +59,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
   /**
    * A tuner without a store, for a device without other work.
    *
-   * @param leastGain least gain for another tiling to be chosen
+   * @param leastGain the least gain, as a fraction of the time, for which another tiling is chosen
    */
   public static Autotuner undisturbed(DeviceKernels device, Duration budget, double leastGain) {
     return new Autotuner(
@@ -90,7 +96,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
   /**
    * Finds the tiling for the class of {@code plan}, unless another thread is tuning.
    *
-   * @param plan the planner's choice; {@link #isOpen}
+   * @param plan the planner's choice, for which {@link #isOpen} holds
    * @param timer runs a plan of the same problem and gives the milliseconds that it took, on the
    *     device's clock
    * @return true if a tiling is known now, so that the caller should ask the planner again

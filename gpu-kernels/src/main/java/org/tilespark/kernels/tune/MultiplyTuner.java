@@ -23,10 +23,16 @@ import org.tilespark.kernels.multiply.MultiplyWay;
  * org.tilespark.kernels.multiply.MultiplyEngine}).
  */
 public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, MultiplyPlan> {
-  /** Least operations to tune for: fewer take a few microseconds with any kernel. */
+  /**
+   * The least number of operations for which ways are tuned: fewer take a few microseconds with any
+   * kernel.
+   */
   public static final double LEAST_OPERATIONS = 1L << 26;
 
-  /** Least gain for another way to be chosen; a smaller gain may be chance. */
+  /**
+   * The least gain, as a fraction of the time, for which another way is chosen; a smaller gain may
+   * be chance.
+   */
   public static final double LEAST_GAIN = 0.05;
 
   private static final Logger LOG = LoggerFactory.getLogger(MultiplyTuner.class);
@@ -60,7 +66,7 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
     return new MultiplyTuner(Optional.empty(), Duration.ZERO);
   }
 
-  /** The choice for a class; empty if there is none, so that the planner's rule decides. */
+  /** The way chosen for a class; empty if none was chosen, so that the planner's rule decides. */
   public Optional<MultiplyWay> find(MultiplyClass products) {
     return table.find(products);
   }
@@ -74,11 +80,11 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
   }
 
   /**
-   * The way for a class of products, chosen now if it was not before; waits while another thread
-   * chooses.
+   * The way for a class of products, chosen now if it was not chosen before; waits while another
+   * thread chooses.
    *
    * @param products the class
-   * @param plans all ways, the planner's own choice first; their results are ignored
+   * @param plans plans of all ways, the planner's own choice first; their results are ignored
    * @param timer runs a plan and gives the milliseconds that it took, on the device's clock
    */
   public MultiplyWay choose(
@@ -86,7 +92,7 @@ public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, Multi
     synchronized (tuning) {
       Optional<MultiplyWay> known = table.find(products);
       if (known.isEmpty()) {
-        known = load().find(products); // of another process
+        known = load().find(products); // a choice of another process
       }
       MultiplyWay way =
           known.orElseGet(

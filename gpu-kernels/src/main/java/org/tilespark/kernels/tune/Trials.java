@@ -9,14 +9,14 @@ import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Finds the fastest of several equivalent plans. All are timed in turns, and after each round only
- * the faster half remains, until one is left or the time is up. A plan's time is the shortest
+ * Finds the fastest of several equivalent plans. All plans are timed in turns, and after each round
+ * only the faster half remains, until one is left or the time is up. A plan's time is the shortest
  * measured, since other work on the device can only add to it.
  *
  * @param <P> the plans
  */
 final class Trials<P> {
-  /** Rounds after which a plan's shortest time is believed. */
+  /** The number of rounds after which a plan's shortest time is believed. */
   private static final int ROUNDS = 5;
 
   private final long budgetNanos;
@@ -28,7 +28,7 @@ final class Trials<P> {
    *
    * @param budget time for one class of problems
    * @param leastGain fraction of the first plan's time that another plan must save to be chosen
-   * @param nanoTime the clock
+   * @param nanoTime the clock, in nanoseconds
    * @throws IllegalArgumentException if the budget is negative
    */
   Trials(Duration budget, double leastGain, LongSupplier nanoTime) {
@@ -50,9 +50,10 @@ final class Trials<P> {
   }
 
   /**
-   * The best plan; empty if the time was up before all had a fair trial.
+   * The best plan; empty if the time was up before all plans had a fair trial.
    *
-   * @param plans plans, at least one; the first stays unless another gains enough
+   * @param plans plans, at least one; the first is the best unless another saves {@code leastGain}
+   *     of its time
    * @param timer runs a plan and gives the milliseconds that it took, on the device's clock
    */
   Optional<P> fastest(List<P> plans, ToDoubleFunction<P> timer) {
@@ -62,14 +63,14 @@ final class Trials<P> {
     Candidate<P> first = all.get(0);
     List<Candidate<P>> left = new ArrayList<>(all);
     for (Candidate<P> candidate : left) {
-      double unused = timer.applyAsDouble(candidate.plan); // loads the kernel, and is not counted
+      double unused = timer.applyAsDouble(candidate.plan); // loads the kernel, is not counted
       if (isOver(start)) {
         return Optional.empty();
       }
     }
     for (int round = 0; round < ROUNDS && left.size() > 1; round++) {
       for (Candidate<P> candidate : left) {
-        for (int run = 0; run <= round; run++) { // the fewer are left, the better they are measured
+        for (int run = 0; run <= round; run++) { // fewer plans are measured more often
           if (isOver(start)) {
             return round < 2 ? Optional.empty() : Optional.of(winner(left, first).plan);
           }

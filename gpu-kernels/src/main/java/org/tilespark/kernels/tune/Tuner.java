@@ -24,16 +24,16 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
   final Optional<TuningStore<K, V>> store;
   final Duration budget;
   private final Trials<P> trials;
-  volatile TuningTable<K, V> table; // what plans are made by
+  volatile TuningTable<K, V> table; // the choices by which plans are made
 
   /**
    * A tuner of one device.
    *
    * @param bundled choices to start from
-   * @param store store of the choices; they come before {@code bundled}
+   * @param store store of the choices; its choices take precedence over {@code bundled}
    * @param budget time for one class of problems; zero to try nothing and use known choices
    * @param leastGain fraction of the first plan's time that another plan must save to be chosen
-   * @param nanoTime the clock
+   * @param nanoTime the clock, in nanoseconds
    */
   Tuner(
       TuningTable<K, V> bundled,
@@ -47,12 +47,12 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
     this.trials = new Trials<>(budget, leastGain, nanoTime);
   }
 
-  /** Loads the choices on disk. */
+  /** Loads the choices of the store; none without a store. */
   final TuningTable<K, V> load() {
     return store.map(TuningStore::load).orElseGet(TuningTable::empty);
   }
 
-  /** The choices known now. */
+  /** The choices that are known now. */
   public final TuningTable<K, V> table() {
     return table;
   }
@@ -60,7 +60,8 @@ public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
   /**
    * The fastest plan; empty if the budget was too short to compare them, which is logged.
    *
-   * @param plans plans, at least one; the first stays unless another gains enough
+   * @param plans plans, at least one; the first is the fastest unless another saves enough of its
+   *     time
    */
   final Optional<P> fastest(K problems, List<P> plans, ToDoubleFunction<P> timer, Object stays) {
     Optional<P> best = trials.fastest(plans, timer);

@@ -47,7 +47,9 @@ public final class TuningStore<K, V> {
   private static final Set<PosixFilePermission> OWNER_READS_AND_WRITES =
       PosixFilePermissions.fromString("rw-------");
 
-  /** A process may hold a file's lock once, whichever thread asks. */
+  /**
+   * Lock for the files' locks: a process may hold a file's lock only once, whichever thread asks.
+   */
   private static final Object ONE_LOCK_AT_A_TIME = new Object();
 
   private final Format<K, V> format;
@@ -67,9 +69,9 @@ public final class TuningStore<K, V> {
   /**
    * The store of tilings of transposes in {@code directory}, which is created at the first write.
    *
-   * @param directory may be missing
+   * @param directory the store's directory, which need not exist yet
    * @param device the device's name, architecture and driver
-   * @param kernels hash of the kernels
+   * @param kernels hash of the kernels that are tuned
    */
   public static TuningStore<ProblemClass, Tiling> ofTilings(
       Path directory, String device, String kernels) {
@@ -77,9 +79,9 @@ public final class TuningStore<K, V> {
   }
 
   /**
-   * The store of ways to multiply; otherwise as {@link #ofTilings}.
+   * The store of ways to multiply in {@code directory}; otherwise as {@link #ofTilings}.
    *
-   * @param cublas version of cuBLAS; empty without
+   * @param cublas version of cuBLAS; an empty text without cuBLAS
    */
   public static TuningStore<MultiplyClass, MultiplyWay> ofMultiplies(
       Path directory, String device, String kernels, String cublas) {
@@ -91,12 +93,12 @@ public final class TuningStore<K, V> {
         "cublas " + (cublas.isEmpty() ? "none" : cublas));
   }
 
-  /** The file that holds the choices, or will. */
+  /** The file that holds the choices, or will hold them. */
   public Path file() {
     return file;
   }
 
-  /** Loads the choices on disk; empty if there are no usable ones. */
+  /** Loads the choices on disk; empty if no usable ones are there. */
   public synchronized TuningTable<K, V> load() {
     try {
       if (!usable || !Files.exists(directory) || !isPrivate() || !Files.exists(file)) {
@@ -110,8 +112,8 @@ public final class TuningStore<K, V> {
   }
 
   /**
-   * Sets the choice for a class. If two processes do so at the same moment, one may lose its entry,
-   * and trials find it again later.
+   * Sets the choice for a class. If two processes set choices at the same moment, one entry may be
+   * lost, and trials find it again later.
    */
   synchronized void put(K key, V value) {
     try {
@@ -126,8 +128,8 @@ public final class TuningStore<K, V> {
   /**
    * Sets the choice for a class that has none; a lock excludes other processes of this user.
    *
-   * @return the choice that the class has now: the first one that was made, also where it cannot be
-   *     kept
+   * @return the choice that the class has now: the first one that was made, even if the store
+   *     cannot keep it
    */
   synchronized V addIfAbsent(K key, V value) {
     try {
@@ -154,7 +156,9 @@ public final class TuningStore<K, V> {
     return value;
   }
 
-  /** True if the directory exists, or was created, and only this user can write to it. */
+  /**
+   * True if the directory exists, or was created, and only this user can write to the directory.
+   */
   private boolean isReady() throws IOException {
     if (!usable) {
       return false;

@@ -4,7 +4,7 @@ import jcuda.driver.CUdeviceptr;
 
 /** A device address in JCuda's terms, readable as a number. */
 public final class DevicePointer extends CUdeviceptr {
-  /** The null pointer, for an allocation to fill in. */
+  /** A null pointer, which an allocation fills in. */
   public DevicePointer() {}
 
   public DevicePointer(long address) {

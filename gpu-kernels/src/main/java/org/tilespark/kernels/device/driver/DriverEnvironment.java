@@ -15,7 +15,7 @@ final class DriverEnvironment {
    */
   static final String QUEUES = "CUDA_DEVICE_MAX_CONNECTIONS";
 
-  /** The most that the driver takes. */
+  /** The largest number of queues that the driver accepts. */
   private static final String MOST_QUEUES = "32";
 
   static {
@@ -39,6 +39,6 @@ final class DriverEnvironment {
 
   private static native int setenv(String name, String value, int overwrite);
 
-  /** The value that the driver will find; null if there is none. */
+  /** The value of a variable that the driver will find; null if the variable is not set. */
   static native String getenv(String name);
 }

@@ -14,7 +14,7 @@ public final class DriverRelease {
 
   private DriverRelease() {}
 
-  /** The release, or nothing where the driver does not say. */
+  /** The driver's release; an empty text if the driver does not state it. */
   public static String read() {
     try {
       return find(Files.readString(VERSION, StandardCharsets.UTF_8));

@@ -9,10 +9,12 @@ import com.sun.jna.ptr.PointerByReference;
  * class loads {@code libcuda.so.1}; where that fails it throws {@link UnsatisfiedLinkError}.
  */
 public final class LibCuda {
-  /** Pinned for every context, not only the one that allocates. */
+  /**
+   * Flag of an allocation: the memory is pinned for every context, not only the one that allocates.
+   */
   public static final int CU_MEMHOSTALLOC_PORTABLE = 1;
 
-  /** Memory that the caller allocated is pinned for every context. */
+  /** Flag of a registration: memory that the caller allocated is pinned for every context. */
   public static final int CU_MEMHOSTREGISTER_PORTABLE = 1;
 
   public static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
@@ -24,7 +26,7 @@ public final class LibCuda {
   private LibCuda() {}
 
   /**
-   * Initialises this class, so that a failure occurs here.
+   * Initialises this class, so that a missing library shows here.
    *
    * @throws UnsatisfiedLinkError if JNA or the driver cannot be loaded
    */

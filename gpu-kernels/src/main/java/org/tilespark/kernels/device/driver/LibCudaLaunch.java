@@ -11,7 +11,7 @@ import sun.misc.Unsafe;
  * UnsatisfiedLinkError}; kernels that are launched early do not load there either.
  */
 public final class LibCudaLaunch {
-  /** Length of a {@code CUlaunchConfig} and of the {@code CUlaunchAttribute} that follows it. */
+  /** Bytes of a {@code CUlaunchConfig} and of the {@code CUlaunchAttribute} that follows it. */
   public static final int CONFIG_BYTES = 56 + 72;
 
   private static final int STREAM = 32;
@@ -20,7 +20,10 @@ public final class LibCudaLaunch {
   private static final int ATTRIBUTE = 56;
   private static final int ATTRIBUTE_VALUE = ATTRIBUTE + 8;
 
-  /** The launch need not wait for the end of the previous one: the kernel waits itself. */
+  /**
+   * Attribute of a launch that need not wait for the end of the previous one: the kernel waits
+   * itself.
+   */
   private static final int CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6;
 
   private static final Unsafe UNSAFE = HostMemory.unsafe();

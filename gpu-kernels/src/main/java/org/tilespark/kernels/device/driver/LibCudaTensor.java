@@ -8,10 +8,10 @@ import com.sun.jna.Native;
  * UnsatisfiedLinkError}; kernels that take maps do not load there either.
  */
 public final class LibCudaTensor {
-  /** Length of a {@code CUtensorMap}. */
+  /** Bytes of a {@code CUtensorMap}. */
   public static final int MAP_BYTES = 128;
 
-  /** Alignment of a struct that begins with maps; the call itself needs only 64. */
+  /** Alignment in bytes of a struct that begins with maps; the call itself needs only 64. */
   public static final int ALIGNMENT = 128;
 
   public static final int CU_TENSOR_MAP_INTERLEAVE_NONE = 0;
@@ -27,16 +27,17 @@ public final class LibCudaTensor {
   private LibCudaTensor() {}
 
   /**
-   * Fills in a map.
+   * Encodes a tensor map.
    *
    * @param map address of the map, in host memory, as are those of the arrays
-   * @param dataType {@code CUtensorMapDataType}
-   * @param rank count of axes
+   * @param dataType element type, a {@code CUtensorMapDataType}
+   * @param rank number of axes
    * @param device address of the tensor
-   * @param extents address of {@code rank} longs, innermost first
-   * @param strides address of {@code rank - 1} longs, in bytes
-   * @param box address of {@code rank} ints
-   * @param steps address of {@code rank} ints
+   * @param extents address of the tensor's extents: {@code rank} longs, innermost first
+   * @param strides address of the strides of all axes but the innermost: {@code rank - 1} longs, in
+   *     bytes
+   * @param box address of the box's extents: {@code rank} ints
+   * @param steps address of the distances between elements of a box: {@code rank} ints
    */
   public static native int cuTensorMapEncodeTiled(
       long map,

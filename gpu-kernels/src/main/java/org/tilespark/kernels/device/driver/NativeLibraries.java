@@ -75,9 +75,9 @@ public final class NativeLibraries {
     try {
       MethodHandles.privateLookupIn(LibUtils.class, MethodHandles.lookup()).defineClass(empty);
     } catch (ClassFormatError e) {
-      throw e; // a defect of ours
+      throw e; // a defect of this class
     } catch (LinkageError e) {
-      return; // the class is there
+      return; // the class exists already
     } catch (IllegalAccessException e) { // JCuda as a named module that opens nothing
       throw new IllegalStateException("Cannot keep JCuda from unpacking its library", e);
     }
@@ -132,7 +132,7 @@ public final class NativeLibraries {
   /**
    * Writes the library to a new private directory under {@code parent} and returns the directory.
    *
-   * @throws IOException if that fails; no file is left
+   * @throws IOException if writing fails; then no file is left
    */
   static Path unpack(Path parent) throws IOException {
     Files.createDirectories(parent);
@@ -157,7 +157,7 @@ public final class NativeLibraries {
    * Checks that the unpacked library equals the jar's, and that no other user can change it.
    *
    * @param directory directory that {@link #unpack} made
-   * @throws IOException if one of these is not true
+   * @throws IOException if the library differs or another user can change it
    */
   static void verify(Path directory) throws IOException {
     Path library = directory.resolve(fileName());
@@ -188,7 +188,7 @@ public final class NativeLibraries {
     Files.deleteIfExists(directory);
   }
 
-  /** The name that {@code LibUtils} looks for. */
+  /** The file name under which {@code LibUtils} looks for the library. */
   static String fileName() {
     return LibUtils.createLibraryFileName(
         LibUtils.createPlatformLibraryName("JCudaDriver-" + jcuda.JCudaVersion.get()));

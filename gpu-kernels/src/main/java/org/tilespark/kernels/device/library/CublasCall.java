@@ -7,19 +7,19 @@ import org.tilespark.kernels.factor.Triangle;
  * A call of cuBLAS on column-major matrices of type double without gaps between columns. Operands
  * are addresses in device memory.
  *
- * @param name its name, for messages
- * @param calls makes it
+ * @param name the call's name, for messages
+ * @param calls makes the call
  */
 public record CublasCall(String name, Calls calls) {
-  /** Makes a call. */
+  /** Makes a call of cuBLAS. */
   @FunctionalInterface
   public interface Calls {
     /**
-     * Makes it.
+     * Makes the call.
      *
      * @param one the number 1, as a factor
-     * @param zero the number 0, likewise
-     * @return its status
+     * @param zero the number 0, as a factor
+     * @return the call's status
      */
     int on(Pointer handle, Pointer one, Pointer zero);
   }
@@ -28,7 +28,7 @@ public record CublasCall(String name, Calls calls) {
    * y = op(A) x.
    *
    * @param operation {@link LibCublas#CUBLAS_OP_N} or {@link LibCublas#CUBLAS_OP_T}
-   * @param a A (rows, cols)
+   * @param a device address of A (rows, cols)
    */
   public static CublasCall gemv(int operation, int rows, int cols, long a, long x, long y) {
     return new CublasCall(
@@ -38,7 +38,7 @@ public record CublasCall(String name, Calls calls) {
                 handle, operation, rows, cols, one, a, rows, x, 1, zero, y, 1));
   }
 
-  /** y = A x, of the upper triangle of A (n, n). */
+  /** y = A x for a symmetric A (n, n), of which the upper triangle is read. */
   public static CublasCall symv(int n, long a, long x, long y) {
     return new CublasCall(
         "cublasDsymv",
@@ -48,10 +48,10 @@ public record CublasCall(String name, Calls calls) {
   }
 
   /**
-   * Solves a triangular system in place of B, of row-major matrices.
+   * Solves the triangular system op(T) X = B in place of B; the matrices are row-major.
    *
-   * @param t T (n, n)
-   * @param b B (n, sides); gets X
+   * @param t device address of T (n, n)
+   * @param b device address of B (n, sides), which X overwrites
    */
   public static CublasCall trsm(Triangle triangle, int n, int sides, long t, long b) {
     // X^T op(T)^T = B^T, where BLAS sees T^T, B^T and X^T.

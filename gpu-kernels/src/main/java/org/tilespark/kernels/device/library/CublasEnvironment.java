@@ -10,20 +10,26 @@ import java.util.Optional;
  * reads them itself, and no documented call overrules them: NVIDIA states that {@code
  * NVIDIA_TF32_OVERRIDE} takes precedence over any setting of a program, and documents no math mode
  * or compute type that ignores {@code CUBLAS_EMULATE_*}, not even {@code CUBLAS_PEDANTIC_MATH}. So
- * this project reports them. A pure function.
+ * this project reports the variables. A pure function.
  *
  * <p>Source: NVIDIA, "cuBLAS" 13.0 update 2, sections 1.5 (floating-point emulation) and 2.2.11
  * ({@code cublasComputeType_t}).
  */
 public final class CublasEnvironment {
-  /** "0" rules tf32 out, which products of full precision do not use; "1" forces it. */
+  /**
+   * Variable for tf32: "0" rules out tf32, which products of full precision do not use anyway; "1"
+   * forces it.
+   */
   private static final String TF32 = "NVIDIA_TF32_OVERRIDE";
 
-  /** "1" has cuBLAS emulate products of FLOAT or DOUBLE. */
+  /** Variables for emulation: "1" has cuBLAS emulate products of FLOAT or DOUBLE. */
   private static final List<String> EMULATION =
       List.of("CUBLAS_EMULATE_SINGLE_PRECISION", "CUBLAS_EMULATE_DOUBLE_PRECISION");
 
-  /** Details of the emulation; without effect unless a variable of {@link #EMULATION} is on. */
+  /**
+   * Variables for details of the emulation; without effect unless a variable of {@link #EMULATION}
+   * is on.
+   */
   private static final List<String> EMULATION_DETAILS =
       List.of(
           "CUBLAS_EMULATION_STRATEGY",

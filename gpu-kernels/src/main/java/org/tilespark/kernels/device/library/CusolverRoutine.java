@@ -10,18 +10,18 @@ import java.util.List;
  * one size.
  *
  * @param name its name in LAPACK, without the type
- * @param size the size of its matrices, for messages
- * @param operands count of the numbers of 8 bytes in each operand
- * @param question asks for the bytes of its work areas
- * @param call runs it
+ * @param size extents of its matrices, for messages
+ * @param operands for each operand, how many numbers of 8 bytes it has
+ * @param question asks cuSOLVER for the bytes of the routine's work areas
+ * @param call queues the routine
  */
 public record CusolverRoutine(
     String name, String size, List<Long> operands, Question question, Call call) {
   private static final int TYPE = LibCusolver.CUDA_R_64F;
 
-  /** A handle and its parameters. */
+  /** A handle of cuSOLVER and the parameters that its calls take with it. */
   public record Handle(Pointer library, Pointer params) {
-    /** Frees both. */
+    /** Frees the handle and the parameters. */
     public void destroy() {
       LibCusolver.cusolverDnDestroyParams(params);
       LibCusolver.cusolverDnDestroy(library);
@@ -29,25 +29,31 @@ public record CusolverRoutine(
   }
 
   /**
-   * The memory and the handles that a routine works with.
+   * The memory that a routine works with.
    *
-   * @param area address of its part of device memory
-   * @param host its part of memory outside the heap
-   * @param info address of the int that it writes its result to
+   * @param area device address of a work area of {@code bytes} bytes
+   * @param host address of a work area of {@code hostBytes} bytes outside the heap
+   * @param info device address of the int that the routine writes its result to
    */
   public record Work(long area, long bytes, Pointer host, long hostBytes, long info) {}
 
-  /** Asks for the bytes of work areas; gives the call's status. */
+  /** Asks for the bytes of a routine's work areas. */
   @FunctionalInterface
   public interface Question {
-    /** Asks. */
+    /**
+     * Puts the bytes of both work areas into {@code deviceBytes} and {@code hostBytes}; returns the
+     * status of cuSOLVER's call.
+     */
     int ask(Handle handle, LongByReference deviceBytes, LongByReference hostBytes);
   }
 
-  /** Runs a routine; gives the call's status. */
+  /** Queues a routine. */
   @FunctionalInterface
   public interface Call {
-    /** Queues it, on the operands at these addresses. */
+    /**
+     * Queues the routine on the operands at these device addresses; returns the status of
+     * cuSOLVER's call.
+     */
     int queue(Handle handle, List<Long> at, Work work);
   }
 
@@ -59,7 +65,9 @@ public record CusolverRoutine(
     return (long) rows * cols;
   }
 
-  /** QR of A (m, n), and the scales of its min(m, n) reflections. */
+  /**
+   * QR of A (m, n): the Householder vectors overwrite A; min(m, n) scalar factors, LAPACK's tau.
+   */
   public static CusolverRoutine geqrf(int m, int n) {
     return new CusolverRoutine(
         "geqrf",
@@ -87,7 +95,10 @@ public record CusolverRoutine(
                 work.info()));
   }
 
-  /** The first k columns of Q (m, k or more) from their reflections and the scales of these. */
+  /**
+   * The first k columns of Q (m, k or more) from the Householder vectors and scalar factors that
+   * {@link #geqrf} gives.
+   */
   public static CusolverRoutine orgqr(int m, int k) {
     return new CusolverRoutine(
         "orgqr",
@@ -115,7 +126,8 @@ public record CusolverRoutine(
   }
 
   /**
-   * Singular values and vectors of A (m, n), which is overwritten: n values, U (m, n), V^T (n, n).
+   * Singular values and vectors of A (m, n), which is overwritten. Its operands are A, n values, U
+   * (m, n) and V^T (n, n).
    *
    * @throws IllegalArgumentException if m is less than n
    */
@@ -243,8 +255,8 @@ public record CusolverRoutine(
   /**
    * The n eigenvalues of the upper triangle of A (n, n).
    *
-   * @param job {@link LibCusolver#CUSOLVER_EIG_MODE_VECTOR} for vectors in the columns of A, or
-   *     {@link LibCusolver#CUSOLVER_EIG_MODE_NOVECTOR}
+   * @param job {@link LibCusolver#CUSOLVER_EIG_MODE_VECTOR} if A gets the vectors in its columns,
+   *     or {@link LibCusolver#CUSOLVER_EIG_MODE_NOVECTOR}
    */
   public static CusolverRoutine syevd(int job, int n) {
     return new CusolverRoutine(
@@ -287,13 +299,13 @@ public record CusolverRoutine(
   }
 
   /**
-   * The k largest eigenvalues of the upper triangle of A (n, n), in n doubles; vectors get to the
-   * first k columns of A.
+   * The k largest eigenvalues of the upper triangle of A (n, n), in an operand of n doubles; their
+   * vectors overwrite the first k columns of A.
    *
-   * @param found gets the count of values
+   * @param found gets the number of eigenvalues that were found
    */
   public static CusolverRoutine syevdx(int n, int k, LongByReference found) {
-    LongByReference none = new LongByReference(); // bounds of values, which are not read
+    LongByReference none = new LongByReference(); // bounds of an interval, which are not read
     return new CusolverRoutine(
         "syevdx",
         size(n, k),
@@ -345,7 +357,7 @@ public record CusolverRoutine(
                 work.info()));
   }
 
-  /** Cholesky of the upper triangle of A (n, n). */
+  /** Cholesky's factor of the upper triangle of A (n, n), in its place. */
   public static CusolverRoutine potrf(int n) {
     return new CusolverRoutine(
         "potrf",
@@ -380,7 +392,7 @@ public record CusolverRoutine(
                 work.info()));
   }
 
-  /** LU of A (n, n), and n pivots, which are longs. */
+  /** LU of A (n, n) in its place, and n pivots, which are longs. */
   public static CusolverRoutine getrf(int n) {
     return new CusolverRoutine(
         "getrf",

@@ -32,7 +32,7 @@ public final class LibCublas {
   public static final int CUBLAS_COMPUTE_32F_FAST_TF32 = 77;
   public static final int CUBLAS_GEMM_DEFAULT = -1;
 
-  /** The results of its calls. */
+  /** The results of cuBLAS's calls. */
   public static final LibraryStatuses STATUSES =
       new LibraryStatuses("cuBLAS", CUBLAS_STATUS_ALLOC_FAILED, LibCublas::statusName);
 

@@ -23,11 +23,11 @@ public final class LibCufft {
   public static final int CUFFT_FORWARD = -1;
   public static final int CUFFT_INVERSE = 1;
 
-  /** The libraries of CUDA 13 and 12, whose interface this is. */
-  /** The results of its calls. */
+  /** The results of cuFFT's calls. */
   public static final LibraryStatuses STATUSES =
       new LibraryStatuses("cuFFT", CUFFT_ALLOC_FAILED, LibCufft::statusName);
 
+  /** Finds the libraries of CUDA 13 and 12, which have the interface that is bound here. */
   private static final LibraryFinder FINDER =
       new LibraryFinder(
           "cuFFT",

@@ -25,7 +25,7 @@ public final class LibCusolver {
   public static final int CUSOLVER_EIG_RANGE_I = 1002;
   public static final int CUDA_R_64F = 1;
 
-  /** The results of its calls. */
+  /** The results of cuSOLVER's calls. */
   public static final LibraryStatuses STATUSES =
       new LibraryStatuses("cuSOLVER", CUSOLVER_STATUS_ALLOC_FAILED, LibCusolver::statusName);
 

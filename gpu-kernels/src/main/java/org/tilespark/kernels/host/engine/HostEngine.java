@@ -9,23 +9,23 @@ import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
 
-/** Whose kernels multiply and factorize on the CPU. */
+/** The engines of which one multiplies and factorizes on the CPU. */
 public enum HostEngine {
   /** OpenBLAS, which is faster, if it is found; otherwise plain Java. */
   AUTO,
   /** Plain Java, whose sums are the same on all machines: this project's own products. */
   OWN,
-  /** OpenBLAS. */
+  /** OpenBLAS, which must be there. */
   OPENBLAS;
 
   /**
    * The multiplier of this engine.
    *
    * @param directories directories to look for OpenBLAS in when the system's loader does not know
-   *     it
+   *     the library
    * @param declined gets the reason if {@link #AUTO} does not use OpenBLAS
-   * @return the multiplier, which the caller closes; or why OpenBLAS, which was asked for, is not
-   *     there, and what helps
+   * @return the multiplier, which the caller closes; or why OpenBLAS, which the user asked for, is
+   *     not there, and what helps
    */
   public Availability<Multiplier> multiplier(List<Path> directories, Consumer<String> declined) {
     if (this == OWN) {
@@ -43,10 +43,10 @@ public enum HostEngine {
    * The factorizer of this engine.
    *
    * @param directories directories to look for OpenBLAS in when the system's loader does not know
-   *     it
+   *     the library
    * @param declined gets the reason if {@link #AUTO} does not use OpenBLAS
-   * @return the factorizer, which the caller closes; or why OpenBLAS, which was asked for, is not
-   *     there, and what helps
+   * @return the factorizer, which the caller closes; or why OpenBLAS, which the user asked for, is
+   *     not there, and what helps
    */
   public Availability<Factorizer> factorizer(List<Path> directories, Consumer<String> declined) {
     if (this == OWN) {

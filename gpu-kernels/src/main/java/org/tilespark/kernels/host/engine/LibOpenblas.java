@@ -27,7 +27,7 @@ final class LibOpenblas {
   private static final List<String> NAMES =
       List.of("%s", "%s64_", "scipy_%s64_", "scipy_%s", "%s_64");
 
-  /** Names of Fortran's routines, by the same makers. */
+  /** Patterns of the names of Fortran's routines in the same libraries. */
   private static final List<String> FORTRAN_NAMES =
       List.of("%s_", "%s_64_", "scipy_%s_64_", "scipy_%s_");
 
@@ -42,7 +42,7 @@ final class LibOpenblas {
               new Release("libopenblas*.so*"))
           .withNames((library, method) -> nameIn(library, method.getName()));
 
-  /** Result of openblas_get_parallel for a library with its own threads. */
+  /** Result of {@code openblas_get_parallel} for a library with its own threads. */
   private static final int BY_THREADS = 1;
 
   private static final Pattern MOST_CALLERS = Pattern.compile("MAX_THREADS=(\\d+)");
@@ -56,7 +56,7 @@ final class LibOpenblas {
   /**
    * Finds the library, once per process, and keeps it from using threads of its own.
    *
-   * @param directories directories to look into when the system does not know it
+   * @param directories directories to look into when the system's loader does not know the library
    * @return the library that is used, or why there is none, and what helps
    */
   static synchronized Availability<Loaded> load(List<Path> directories) {
@@ -81,11 +81,11 @@ final class LibOpenblas {
   }
 
   /**
-   * The reason why a library cannot be used; empty if it can. One that uses OpenMP counts threads
-   * for each caller, and one without threads may have no locks.
+   * The reason why a library cannot be used; empty if it can. A library that uses OpenMP counts
+   * threads for each caller, and a library without threads may have no locks.
    *
    * @param parallel result of {@code openblas_get_parallel}
-   * @param ompThreads the environment's OMP_NUM_THREADS; null if it has none
+   * @param ompThreads value of the environment variable OMP_NUM_THREADS; null if it is not set
    */
   static Optional<String> refusal(String file, int parallel, String ompThreads) {
     return parallel == BY_THREADS || "1".equals(ompThreads)
@@ -97,11 +97,11 @@ final class LibOpenblas {
   }
 
   /**
-   * A library.
+   * A library that is loaded.
    *
-   * @param file name or path
+   * @param file name or path of the library's file
    * @param core the CPU core whose kernels the library chose for this machine
-   * @param library its handle
+   * @param library JNA's handle of the library
    * @param callers permits for concurrent calls, one for each buffer of the library
    */
   record Loaded(String file, String core, NativeLibrary library, Semaphore callers) {}
@@ -115,15 +115,21 @@ final class LibOpenblas {
 
   private static String nameIn(NativeLibrary library, String function) {
     keep(library);
-    return firstOf(library, function, NAMES).orElse(function); // which JNA then misses
+    return firstOf(library, function, NAMES).orElse(function); // JNA then reports it missing
   }
 
-  /** Keeps the library that is bound: its file may be gone when a function is looked up later. */
+  /**
+   * Keeps the library that is bound: the library's file may be gone when a function is looked up
+   * later.
+   */
   private static synchronized void keep(NativeLibrary bound) {
     library = bound;
   }
 
-  /** The name of one of LAPACK's or BLAS's routines in Fortran; empty if it is not there. */
+  /**
+   * The name in a library of a Fortran routine of LAPACK or BLAS; empty if the library lacks the
+   * routine.
+   */
   static Optional<String> fortranNameIn(NativeLibrary library, String routine) {
     return firstOf(library, routine, FORTRAN_NAMES);
   }
@@ -136,7 +142,7 @@ final class LibOpenblas {
         library.getGlobalVariableAddress(found);
         return Optional.of(found);
       } catch (UnsatisfiedLinkError e) {
-        // The next one may be there.
+        // The next function may be there.
       }
     }
     return Optional.empty();

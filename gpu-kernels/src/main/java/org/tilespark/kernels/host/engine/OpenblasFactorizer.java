@@ -29,7 +29,10 @@ public final class OpenblasFactorizer extends LapackFactorizer {
       List.of(
           "dgelqf", "dorglq", "dgesdd", "dgesvd", "dsyevd", "dsyevr", "dpotrf", "dgetrf", "dtrsm");
 
-  /** Fortran's compiler appends the lengths of strings to the arguments. */
+  /**
+   * Length of a string argument of one letter; Fortran's compilers append the lengths of strings to
+   * the arguments.
+   */
   private static final Long STRING_LENGTH = 1L;
 
   private final LibOpenblas.Loaded library;
@@ -120,7 +123,7 @@ public final class OpenblasFactorizer extends LapackFactorizer {
   private static Memory allocate(long bytes) {
     try {
       return new Memory(Math.max(1, bytes));
-    } catch (OutOfMemoryError e) { // thrown by JNA where malloc gives none
+    } catch (OutOfMemoryError e) { // thrown by JNA if malloc fails
       throw new ResourceException(
           "No memory for %d bytes outside the heap, which a factorisation works in; give the"
                   .formatted(bytes)
@@ -129,7 +132,10 @@ public final class OpenblasFactorizer extends LapackFactorizer {
     }
   }
 
-  /** Calls a routine that takes a workspace; with length -1 it asks for one. */
+  /**
+   * Calls a routine that takes a workspace; with length -1 the routine only says how long the
+   * workspace must be.
+   */
   @FunctionalInterface
   private interface Routine {
     void call(Memory work, LongByReference length, LongByReference info);
@@ -151,7 +157,7 @@ public final class OpenblasFactorizer extends LapackFactorizer {
     return read(info);
   }
 
-  /** Memory of {@code malloc}. */
+  /** Scratch that {@code malloc} allocated. */
   private record OutsideHeap(Memory owned, HostMemory memory) implements Scratch {
     @Override
     public void close() {
@@ -253,7 +259,7 @@ public final class OpenblasFactorizer extends LapackFactorizer {
     }
   }
 
-  /** Calls a routine that takes a workspace of integers, too. */
+  /** Calls a routine that takes a workspace of integers too. */
   @FunctionalInterface
   private interface WithIntegers {
     void call(
@@ -370,7 +376,7 @@ public final class OpenblasFactorizer extends LapackFactorizer {
     try (Memory made = allocate((long) n * Long.BYTES)) {
       call("dgetrf", order, order, at(a), order, made, info);
       for (int i = 0; i < n; i++) {
-        // Places fit the low half.
+        // The numbers of rows fit the low half of 64 bits.
         pivots[i] = made.getInt((long) i * integerBytes);
       }
     }
@@ -381,7 +387,7 @@ public final class OpenblasFactorizer extends LapackFactorizer {
   protected void trsm(Triangle triangle, int n, int rightSides, HostMemory t, HostMemory b) {
     LongByReference order = integer(n);
     LongByReference sides = integer(rightSides);
-    // X^T op(T)^T = B^T, where BLAS sees T^T, B^T and X^T.
+    // BLAS is column-major, so it sees T^T, B^T and X^T: the system is X^T op(T)^T = B^T.
     try (Memory right = letter('R');
         Memory half = letter(triangle.isLower() ? 'U' : 'L');
         Memory form = letter(triangle.isTransposed() ? 'T' : 'N');

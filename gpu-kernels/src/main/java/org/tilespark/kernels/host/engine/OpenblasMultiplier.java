@@ -33,15 +33,18 @@ import org.tilespark.layout.ElementType;
  */
 public final class OpenblasMultiplier implements Multiplier {
   /**
-   * Least steps of K in one call. Each call reads and writes C; with more steps that cost hardly
-   * shrinks.
+   * The least number of steps of K in one call. Each call reads and writes C; with more steps, the
+   * share of that cost hardly shrinks.
    */
   private static final long GOOD_CHUNK = 32;
 
-  /** Rows of FLOAT that are checked, and computed again, together. */
+  /** Rows of C of type FLOAT that are checked, and computed again, together. */
   private static final long ROWS = 512;
 
-  /** Most elements of C that are checked together; if a row is longer, OpenBLAS is not used. */
+  /**
+   * The largest number of elements of C that are checked together; if a row is longer, OpenBLAS is
+   * not used.
+   */
   private static final long MOST_COPIED = 1 << 22;
 
   private final LibOpenblas.Loaded library;
@@ -49,7 +52,7 @@ public final class OpenblasMultiplier implements Multiplier {
   private final Semaphore callers;
   private final Queue<float[]> copies = new ConcurrentLinkedQueue<>();
 
-  /** One with a library that is loaded. */
+  /** A multiplier with a library that is loaded. */
   OpenblasMultiplier(LibOpenblas.Loaded library) {
     this.library = library;
     this.callers = library.callers();
@@ -143,12 +146,15 @@ public final class OpenblasMultiplier implements Multiplier {
     }
   }
 
-  /** The step from one row of op(A) to the next, in bytes. */
+  /** The bytes from one row of op(A) to the next. */
   private static long stepA(MultiplyProblem problem) {
     return (problem.a().transposed() ? 1 : problem.a().lead()) * problem.type().bytes();
   }
 
-  /** Computes squares on the diagonal, and the elements to the right of them. */
+  /**
+   * Computes the elements on and above the diagonal of one C, square by square on the diagonal,
+   * each with the elements to its right.
+   */
   private void multiplyOneHalf(MultiplyProblem problem, long a, long c) {
     long bytes = problem.type().bytes();
     long most = Math.min(ROWS, MOST_COPIED / problem.n());
@@ -168,13 +174,13 @@ public final class OpenblasMultiplier implements Multiplier {
     }
   }
 
-  /** A square on the diagonal, and above it. */
+  /** Computes the elements on and above the diagonal of a square of C on the diagonal. */
   private void multiplySquare(MultiplyProblem problem, long a, long c) {
     Runs above = Runs.above(problem, c);
     Runnable multiply =
         () -> {
           if (!problem.factors().readsC()) {
-            above.clear(); // so clear C first: OpenBLAS multiplies its old content by beta, and NaN
+            above.clear(); // so clear C first: OpenBLAS multiplies C's old content by beta, and NaN
             // times 0 is NaN
           }
           multiplyAbove(problem, a, c);
@@ -194,7 +200,9 @@ public final class OpenblasMultiplier implements Multiplier {
                 HostMemory.ofAddress(c, problem.bytesC())));
   }
 
-  /** Computes rows of FLOAT, and computes them again where a sum is not finite. */
+  /**
+   * Computes rows of C of type FLOAT, and computes those again that have a sum which is not finite.
+   */
   private void multiplyFloats(MultiplyProblem problem, long a, long b, long c) {
     multiplyFloats(
         problem,
@@ -211,7 +219,7 @@ public final class OpenblasMultiplier implements Multiplier {
   /**
    * Computes a part of C, and computes it again with our own kernels where a sum is not finite.
    *
-   * @param runs runs of that part
+   * @param runs pieces of memory that make up that part
    */
   private void multiplyFloats(
       MultiplyProblem problem, Runs runs, Runnable multiply, Runnable byOwnKernels) {
@@ -238,12 +246,12 @@ public final class OpenblasMultiplier implements Multiplier {
   }
 
   /**
-   * The elements of C without the gaps between its rows.
+   * Pieces of memory that make up a part of C, without the gaps between its rows.
    *
-   * @param count number of pieces without a gap
+   * @param count number of pieces
    * @param bytes bytes of the first piece
-   * @param step from one to the next, in bytes
-   * @param shrink bytes that each has less than the one before
+   * @param step bytes from the start of a piece to the next
+   * @param shrink bytes by which each piece is shorter than the one before
    */
   private record Runs(long address, long count, long bytes, long step, long shrink) {
     static Runs of(MultiplyProblem problem, long c) {
@@ -253,7 +261,7 @@ public final class OpenblasMultiplier implements Multiplier {
           : new Runs(c, problem.m(), rowBytes, problem.leadC() * Float.BYTES, 0);
     }
 
-    /** The elements on the diagonal of a square C or above. */
+    /** The elements on and above the diagonal of a square C. */
     static Runs above(MultiplyProblem problem, long c) {
       long width = problem.type().bytes();
       return new Runs(c, problem.m(), problem.n() * width, (problem.leadC() + 1) * width, width);
@@ -278,7 +286,7 @@ public final class OpenblasMultiplier implements Multiplier {
       return false;
     }
 
-    /** Copies all to memory without gaps, or back from there. */
+    /** Copies all pieces to memory without gaps, or back from there. */
     void copy(HostMemory dense, boolean back) {
       for (long run = 0; run < count; run++) {
         HostMemory piece = dense.slice(run * bytes, bytes - run * shrink);
@@ -291,7 +299,7 @@ public final class OpenblasMultiplier implements Multiplier {
     }
   }
 
-  /** One call for each chunk of K. */
+  /** Makes one call for each chunk of K; each call after the first adds to C. */
   private static void multiplyRows(MultiplyProblem problem, long a, long b, long c) {
     long chunk = chunk(problem.k());
     long bytes = problem.type().bytes();

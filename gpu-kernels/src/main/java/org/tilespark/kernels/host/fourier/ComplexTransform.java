@@ -13,15 +13,15 @@ import java.util.List;
  * @param <A> {@code float[]} or {@code double[]}
  */
 final class ComplexTransform<A> {
-  /** The largest prime factor that has butterflies: for the next prime a chirp is faster. */
+  /** The largest prime factor that has butterflies: for larger primes a chirp is faster. */
   static final int LARGEST_PRIME = 31;
 
   private final FourierKernels<A> kernels;
   private final int n;
-  private final List<RadixPass<A>> passes; // without a chirp
-  private final ComplexTransform<A> padded; // of the chirp's length, or null
+  private final List<RadixPass<A>> passes; // empty with a chirp
+  private final ComplexTransform<A> padded; // of the padded length; null without a chirp
   private final A chirp; // (n, 2): exp(-pi i k k / n)
-  private final A filter; // (padded, 2): the transform of the chirp's conjugates, over the length
+  private final A filter; // (padded, 2): transform of the chirp's conjugates, divided by length
 
   private ComplexTransform(
       FourierKernels<A> kernels,
@@ -38,7 +38,7 @@ final class ComplexTransform<A> {
     this.filter = filter == null ? null : kernels.rounded(filter);
   }
 
-  /** Transforms of {@code n} numbers. */
+  /** The transform of lines of {@code n} numbers. */
   static <A> ComplexTransform<A> of(FourierKernels<A> kernels, int n) {
     return hasButterflies(n) ? byButterflies(kernels, n, 1) : byChirp(kernels, n);
   }
@@ -54,7 +54,7 @@ final class ComplexTransform<A> {
     double[] chirp = new double[2 * n];
     double[] filter = new double[2 * length];
     for (int k = 0; k < n; k++) {
-      long angle = (long) k * k % (2L * n); // of 2 n
+      long angle = (long) k * k % (2L * n); // in units of 1 / (2 n) of a turn
       chirp[2 * k] = Roots.cos(angle, 2L * n);
       chirp[2 * k + 1] = -Roots.sin(angle, 2L * n);
       for (int at : new int[] {k, k == 0 ? 0 : length - k}) {
@@ -67,7 +67,8 @@ final class ComplexTransform<A> {
   }
 
   /**
-   * The transform of a line of double precision, parts interleaved, whose length has butterflies.
+   * The transform of one line in double precision, real and imaginary parts interleaved, whose
+   * length has no prime factor above {@link #LARGEST_PRIME}.
    */
   private static double[] transformed(double[] line) {
     FourierKernels<double[]> kernels = FourierKernels.DOUBLE;
@@ -88,20 +89,20 @@ final class ComplexTransform<A> {
     return result;
   }
 
-  /** True if no prime factor of {@code n} is too large for butterflies. */
+  /** True if no prime factor of {@code n} is above {@link #LARGEST_PRIME}. */
   static boolean hasButterflies(int n) {
     return radices(n) != null;
   }
 
   /**
-   * Radices of a length, small ones first: their butterflies are the faster ones where a row is one
-   * vector. Null if a prime factor is too large.
+   * The radices of the passes for a length, small ones first: their butterflies are the faster ones
+   * where a row is one vector. Null if a prime factor is too large.
    */
   private static List<Integer> radices(int n) {
     List<Integer> radices = new ArrayList<>();
     int twos = Integer.numberOfTrailingZeros(n);
     int left = n >> twos;
-    // Takes eights, then fours for the rest; a two only if there is no other way.
+    // Takes eights, and fours for the remaining twos; the radix 2 only if n has a single factor 2.
     int eights = twos == 1 ? 0 : twos % 3 == 1 ? twos / 3 - 1 : twos / 3;
     int fours = twos == 1 ? 0 : (twos - 3 * eights) / 2;
     radices.addAll(java.util.Collections.nCopies(eights, 8));
@@ -140,7 +141,7 @@ final class ComplexTransform<A> {
     return passes;
   }
 
-  /** The pass that splits {@code radix} off the remaining length. */
+  /** The pass that splits {@code radix} off the remaining length {@code left}. */
   static <A> RadixPass<A> pass(
       FourierKernels<A> kernels, int left, int radix, int stride, int next) {
     int count = left / radix;
@@ -161,7 +162,9 @@ final class ComplexTransform<A> {
         radix, count, stride, next, kernels.rounded(twiddles), kernels.rounded(roots));
   }
 
-  /** The length without large prime factors, at least 2 n - 1, that takes the least time. */
+  /**
+   * The length without large prime factors, at least 2 n - 1, whose transform takes the least time.
+   */
   private static int chirpLength(int n) {
     long least = 2L * n - 1;
     long best = 0;
@@ -180,7 +183,10 @@ final class ComplexTransform<A> {
     return Math.toIntExact(best);
   }
 
-  /** Estimated time of a line, in units of the time for moving one number through a pass. */
+  /**
+   * Estimated time of transforming a line of {@code n} numbers; the unit is the time for moving one
+   * number through a pass.
+   */
   private static double cost(int n) {
     double passes = 0;
     for (int radix : radices(n)) {
@@ -189,17 +195,17 @@ final class ComplexTransform<A> {
     return n * passes;
   }
 
-  /** Most rows of the arrays that {@link #run} works in. */
+  /** The largest number of rows of the arrays that {@link #run} works in. */
   int rows() {
     return padded == null ? n * passes.get(0).stride() : padded.n;
   }
 
-  /** Rows between the gaps of the input. */
+  /** The number of rows between two gaps of the input. */
   int inChunk() {
     return padded == null ? passes.get(0).count() * passes.get(0).stride() : n;
   }
 
-  /** Rows between the gaps of the result. */
+  /** The number of rows between two gaps of the result. */
   int outChunk() {
     return padded == null ? passes.get(passes.size() - 1).stride() : n;
   }
@@ -207,9 +213,10 @@ final class ComplexTransform<A> {
   /**
    * Transforms lines.
    *
-   * @param x the input, with gaps after {@link #inChunk} rows; overwritten
-   * @param y further memory to work in
-   * @return which of the two the result is in, with gaps after {@link #outChunk} rows
+   * @param x the input, with a gap after every {@link #inChunk} rows; overwritten
+   * @param y rows of as many numbers to work in
+   * @return {@code x} or {@code y}, which holds the result, with a gap after every {@link
+   *     #outChunk} rows
    */
   Rows<A> run(Rows<A> x, Rows<A> y, double scale) {
     if (padded != null) {

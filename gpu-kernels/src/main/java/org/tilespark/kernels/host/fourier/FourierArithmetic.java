@@ -10,10 +10,13 @@ package org.tilespark.kernels.host.fourier;
  * @param <A> {@code float[]} or {@code double[]}
  */
 interface FourierArithmetic<A> {
-  /** One pass; {@code from} counts the numbers of a run of {@code stride * lanes}. */
+  /**
+   * Does one pass from {@code x} to {@code y}; {@code from} counts the numbers of a run of {@code
+   * stride * lanes}.
+   */
   int pass(RadixPass<A> pass, int from, double scale, Rows<A> x, Rows<A> y);
 
-  /** Multiplies row k by the complex number k of {@code w}. */
+  /** Multiplies row k of {@code x} by the complex number k of {@code w}, into {@code y}. */
   int multiply(A w, int rows, int from, Rows<A> x, Rows<A> y);
 
   /**
@@ -25,23 +28,26 @@ interface FourierArithmetic<A> {
   int toHalf(A w, int rows, int from, Rows<A> x, Rows<A> y);
 
   /**
-   * Copies row {@code rows[k]} to row k; where {@code rows[k]} is negative, copies the conjugates
-   * of row {@code ~rows[k]}.
+   * Copies row {@code rows[k]} of {@code x} to row k of {@code y}; if {@code rows[k]} is negative,
+   * copies the conjugates of row {@code ~rows[k]}.
    */
   int pick(int[] rows, int from, Rows<A> x, Rows<A> y);
 
   /**
-   * Converts the frequencies 0 to {@code rows} to the input of the transform that gives x(2 j) + i
-   * x(2 j + 1).
+   * Converts the frequencies 0 to {@code rows} of x to the input of the transform that gives x(2 j)
+   * + i x(2 j + 1), with the roots {@code w} of {@link #toHalf}.
    */
   int fromHalf(A w, int rows, int from, Rows<A> x, Rows<A> y);
 
   /**
-   * The first pass over real rows, of an odd radix. Only the first {@code radix / 2 + 1} of its
-   * transforms are kept, since the others are their conjugates.
+   * The first pass over real rows, of an odd radix. Only the first {@code radix / 2 + 1} of the
+   * transforms that it leaves are kept, since the others are conjugates of these.
    */
   int oddToHalf(RadixPass<A> pass, int from, double scale, Rows<A> x, Rows<A> y);
 
-  /** The last pass to real rows, the inverse of {@link #oddToHalf} but for a factor. */
+  /**
+   * The last pass to real rows, of an odd radix: the inverse of {@link #oddToHalf} except for a
+   * factor.
+   */
   int oddFromHalf(RadixPass<A> pass, int from, double scale, Rows<A> x, Rows<A> y);
 }

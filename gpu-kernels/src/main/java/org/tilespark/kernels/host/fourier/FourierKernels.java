@@ -11,15 +11,12 @@ import org.tilespark.kernels.host.HostProfile;
  * @param <A> {@code float[]} or {@code double[]}
  */
 final class FourierKernels<A> {
-  /**
-   * Bytes of a row: one cache line. The numbers in it are also the number of lines transformed
-   * together.
-   */
+  /** Bytes of a row: one cache line. As many lines are transformed together as it holds numbers. */
   private static final int ROW_BYTES = 64;
 
   private static final boolean VECTORS = HostProfile.current().vectorBits() > 0;
 
-  /** Kernels in float. */
+  /** Kernels for float. */
   static final FourierKernels<float[]> FLOAT =
       new FourierKernels<>(
           VECTORS ? new FloatVectorArithmetic() : null,
@@ -28,7 +25,7 @@ final class FourierKernels<A> {
           float[]::new,
           FourierKernels::floats);
 
-  /** Kernels in double. */
+  /** Kernels for double. */
   static final FourierKernels<double[]> DOUBLE =
       new FourierKernels<>(
           VECTORS ? new DoubleVectorArithmetic() : null,
@@ -37,7 +34,7 @@ final class FourierKernels<A> {
           double[]::new,
           double[]::clone);
 
-  private final FourierArithmetic<A> vectors; // null without
+  private final FourierArithmetic<A> vectors; // null without vectors
   private final FourierArithmetic<A> scalars;
   private final int bytes;
   private final IntFunction<A> array;
@@ -74,12 +71,12 @@ final class FourierKernels<A> {
     return bytes;
   }
 
-  /** Numbers of a gap in {@link Rows}. */
+  /** How many numbers long a gap in {@link Rows} is. */
   int pad() {
     return Rows.PAD_BYTES / bytes;
   }
 
-  /** Most lines that are worth being transformed together. */
+  /** The largest number of lines that are worth being transformed together. */
   int lanes() {
     return ROW_BYTES / bytes;
   }

@@ -24,12 +24,13 @@ import org.tilespark.layout.Shape;
  */
 public final class HostFourier {
   /**
-   * Longest line: its tables and rows are Java arrays, and those of a chirp are four times as long.
+   * The longest line that can be transformed: its tables and rows are Java arrays, and those of a
+   * chirp are four times as long.
    */
   static final int LONGEST = 1 << 26;
 
   /**
-   * Bytes of the lines that are transformed together in one plane: caches hold four of these
+   * Bytes in one plane of the lines that are transformed together: caches hold four of these
    * planes.
    */
   private static final int GROUP_BYTES = 1 << 20;
@@ -39,7 +40,7 @@ public final class HostFourier {
   private final Lines<float[]> floats;
   private final Lines<double[]> doubles;
 
-  /** A transformer with vectors where the JVM has them. */
+  /** A transformer that uses vectors if the JVM has them. */
   public HostFourier() {
     this(FourierKernels.FLOAT, FourierKernels.DOUBLE);
   }
@@ -49,7 +50,9 @@ public final class HostFourier {
     this.doubles = new Lines<>(doubles);
   }
 
-  /** The axis of lines, their lengths on both sides, and their distance. */
+  /**
+   * The lines along one axis: their lengths in input and output, their distance, and their number.
+   */
   private record Axis(long inLength, long outLength, long inner, long count) {
     static Axis of(Shape in, Shape out, int axis) {
       long inner = 1;
@@ -60,7 +63,7 @@ public final class HostFourier {
     }
   }
 
-  /** Transforms lines of one type. */
+  /** Transforms lines of one element type. */
   private static final class Lines<A> {
     private final FourierKernels<A> kernels;
     private final Workspace<A> work;
@@ -107,11 +110,11 @@ public final class HostFourier {
    * Transforms an array.
    *
    * @param problem the transform
-   * @param scale factor of every result
+   * @param scale factor by which every result is multiplied
    * @param in planes of the input, each of the input's length; with {@link Kind#HALF_TO_REAL} over
-   *     several axes they are overwritten
-   * @param out planes of the output; those of the input where both are complex, and then
-   *     transformed in place; otherwise they do not overlap it
+   *     several axes, the transform overwrites them
+   * @param out planes of the output; if both sides are complex, they may be those of the input,
+   *     which is then transformed in place; otherwise they do not overlap the input
    * @throws IllegalArgumentException if the planes are too few, too many or of another length, or
    *     an axis is too long for the host
    */
@@ -128,7 +131,8 @@ public final class HostFourier {
       along(problem.type(), kind, halved, left == 0 ? scale : 1, in, out);
       from = out;
     }
-    // The other axes are transformed on the side of the half spectrum.
+    // The other axes are complex. In a real transform they are done while the halved axis has its
+    // half extent: after it forward, before it inverse.
     Shape shape = kind == Kind.REAL_TO_HALF ? problem.outputShape() : problem.shape();
     Kind complex = kind.isInverse() ? Kind.INVERSE : Kind.FORWARD;
     for (int axis : problem.complexAxes()) {

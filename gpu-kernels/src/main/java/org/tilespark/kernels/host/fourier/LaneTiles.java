@@ -14,7 +14,10 @@ final class LaneTiles {
   private static final long FLOATS = Unsafe.ARRAY_FLOAT_BASE_OFFSET;
   private static final long DOUBLES = Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
 
-  /** Pairs in a tile: as many rows stay in the cache until all lines are read. */
+  /**
+   * The number of pairs in a tile: as many pairs of rows stay in the cache until all lines are
+   * read.
+   */
   private static final int PAIRS = 128;
 
   private static final long LOW = 0xFFFF_FFFFL;
@@ -25,8 +28,8 @@ final class LaneTiles {
    * Contiguous lines, one after another in an array.
    *
    * @param array array of float or double
-   * @param pitch numbers from a line to the next
-   * @param lanes lines
+   * @param pitch numbers from the start of a line to the next
+   * @param lanes how many lines
    */
   record Stage<A>(A array, int pitch, int lanes) {}
 
@@ -34,8 +37,8 @@ final class LaneTiles {
    * Rows in an array.
    *
    * @param array array of float or double
-   * @param at index of the first row
-   * @param step numbers from one used row to the next
+   * @param at index in {@code array} of the first row
+   * @param step numbers from the start of one row that is used to the next
    */
   record Target<A>(A array, int at, int step) {
     private Target<A> from(int row) {
@@ -43,7 +46,10 @@ final class LaneTiles {
     }
   }
 
-  /** Moves {@code pairs} pairs of numbers of each line, from number {@code first} on, to rows. */
+  /**
+   * Moves {@code pairs} pairs of numbers of each line, from number {@code first} on, to rows: the
+   * pairs' first numbers to {@code firsts}, their second numbers to {@code seconds}.
+   */
   static <A> void gather(
       Stage<A> lines, int first, int pairs, Target<A> firsts, Target<A> seconds) {
     for (int pair = 0; pair < pairs; pair += PAIRS) {
@@ -57,7 +63,10 @@ final class LaneTiles {
     }
   }
 
-  /** Moves rows to pairs of numbers of each line, from number {@code first} on. */
+  /**
+   * Moves rows to {@code pairs} pairs of numbers of each line, from number {@code first} on: the
+   * inverse of {@link #gather}.
+   */
   static <A> void scatter(
       Target<A> firsts, Target<A> seconds, Stage<A> lines, int first, int pairs) {
     for (int pair = 0; pair < pairs; pair += PAIRS) {

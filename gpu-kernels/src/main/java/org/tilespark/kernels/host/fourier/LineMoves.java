@@ -7,15 +7,15 @@ import sun.misc.Unsafe;
 
 /**
  * Copies a group of neighbouring lines between memory and rows, which hold one number of each line.
- * Of interleaved lines a row is one piece of memory. Contiguous lines are copied one by one and
- * transposed in the cache.
+ * If lines are interleaved, a row is one piece of memory. Contiguous lines are copied one by one
+ * and transposed in the cache.
  *
  * @param <A> {@code float[]} or {@code double[]}
  */
 final class LineMoves<A> {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  /** The longest piece that is copied word by word: for these a call is slower. */
+  /** The longest pieces, in bytes, that are copied word by word: for them a call is slower. */
   private static final int SHORT_BYTES = 128;
 
   private final FourierKernels<A> kernels;
@@ -31,10 +31,10 @@ final class LineMoves<A> {
    *
    * @param re real parts of the whole array
    * @param im imaginary parts, or {@code re} again for real lines
-   * @param length numbers of a line
+   * @param length how many numbers a line has
    * @param inner number of interleaved lines, which is also the distance between a line's numbers
-   * @param first first line, in the order of memory
-   * @param lanes how many lines
+   * @param first index of the first line, in the order of memory
+   * @param lanes how many lines the group has
    */
   record Group(HostMemory re, HostMemory im, long length, long inner, long first, int lanes) {}
 
@@ -43,7 +43,7 @@ final class LineMoves<A> {
     move(true, lines, plane, array, rows);
   }
 
-  /** Writes rows to the lines of a plane. */
+  /** Writes rows of {@code array}, laid out as {@code rows} says, to the lines of a plane. */
   void write(Group lines, HostMemory plane, A array, Rows<A> rows) {
     move(false, lines, plane, array, rows);
   }
@@ -129,9 +129,9 @@ final class LineMoves<A> {
   /**
    * Copies pieces of neighbouring lines between memory and rows.
    *
-   * @param row the first of the lines' numbers
-   * @param every step from one of these numbers to the next
-   * @param rows places of the rows, one after another, and their number
+   * @param row index in their lines of the first numbers that are copied
+   * @param every step from one copied index to the next
+   * @param rows the rows in an array, one after another; {@code step} is their number
    */
   private void copyRows(
       boolean read, Group lines, HostMemory plane, long row, int every, Target<A> rows) {
@@ -154,12 +154,18 @@ final class LineMoves<A> {
     }
   }
 
-  /** Places at equal distances in bytes, in {@link HostMemory}'s terms. */
+  /**
+   * Places at equal distances: the first one, in {@link HostMemory}'s terms, and the bytes from one
+   * to the next.
+   */
   private record Run(Object base, long at, long step) {}
 
-  /** Copies {@code count} pieces of {@code bytes} bytes, a multiple of four. */
+  /**
+   * Copies {@code count} pieces of {@code bytes} bytes each, a multiple of four, from places to
+   * places.
+   */
   private static void copy(Run from, Run to, int count, int bytes) {
-    if (bytes == Long.BYTES * 8) { // a cache line, and the usual
+    if (bytes == Long.BYTES * 8) { // a cache line, the usual length
       copyCacheLines(from, to, count);
       return;
     }

@@ -22,11 +22,11 @@ final class LineTransform<A> {
   private final int n;
   private final Way way;
   private final ComplexTransform<A> complex;
-  private final A halves; // exp(-2 pi i k / n), of even real lines
-  private final RadixPass<A> odd; // from or to real lines of odd length
-  private final int[] order; // of rows, from the half spectrum to the transforms or back
+  private final A halves; // exp(-2 pi i k / n), for real lines of even length
+  private final RadixPass<A> odd; // first or last pass for real lines of odd length
+  private final int[] order; // source rows, between half spectrum and transforms
 
-  /** How lines with real numbers on one side are transformed. */
+  /** The ways to transform lines that have real numbers in input or output. */
   private enum Way {
     COMPLEX,
     EVEN,
@@ -35,7 +35,10 @@ final class LineTransform<A> {
     PRIME
   }
 
-  /** Transforms of lines with {@code n} numbers on the longer side, in borrowed memory. */
+  /**
+   * Transforms lines that have {@code n} numbers in the input or the output, whichever is longer;
+   * works in borrowed memory.
+   */
   LineTransform(Workspace<A> work, Kind kind, int n) {
     this.work = work;
     kernels = work.kernels();
@@ -83,7 +86,10 @@ final class LineTransform<A> {
     return odd;
   }
 
-  /** The source row of each row that follows; its bitwise complement if the row is a conjugate. */
+  /**
+   * For each row, the number of the row that it is copied from; the bitwise complement of that
+   * number if the row is its conjugate.
+   */
   private int[] order() {
     if (way == Way.PRIME && kind == Kind.HALF_TO_REAL) {
       int[] rows = new int[n];
@@ -95,7 +101,7 @@ final class LineTransform<A> {
     if (way != Way.ODD) {
       return null;
     }
-    // Transform j has the frequencies radix k + j, in the rows k side + j.
+    // Transform j has the frequencies radix k + j, which are in the rows k side + j.
     int radix = odd.radix();
     int side = radix / 2 + 1;
     if (kind == Kind.REAL_TO_HALF) {
@@ -116,7 +122,7 @@ final class LineTransform<A> {
     return rows;
   }
 
-  /** Transforms the lines of a group. */
+  /** Transforms the lines of a group, and multiplies the results by {@code scale}. */
   void run(Group in, Group out, double scale) {
     int rows = Math.max(n, complex.rows()) + 1;
     Rows<A> x = work.first(rows, in.lanes());
@@ -181,7 +187,7 @@ final class LineTransform<A> {
       moves.movePairs(false, out, complex.run(packed.swapped(), x.swapped(), scale).swapped());
       return;
     }
-    clear(x.im(), 0, x.lanes()); // as numpy, whatever it is
+    clear(x.im(), 0, x.lanes()); // numpy ignores it, too
     Rows<A> result;
     if (way == Way.ODD) {
       boolean last = odd.count() == 1;

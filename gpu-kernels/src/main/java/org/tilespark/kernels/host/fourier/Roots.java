@@ -9,7 +9,7 @@ final class Roots {
 
   /** Cosine of {@code k / n} of a turn, k from 0 to n. */
   static double cos(long k, long n) {
-    long eighths = 8 * Math.min(k, n - k); // of a turn, times n: 0 to 4 n
+    long eighths = 8 * Math.min(k, n - k); // the angle in eighths of a turn, times n: 0 to 4 n
     if (eighths <= n) {
       return Math.cos(angle(eighths, n));
     } else if (eighths <= 3 * n) {

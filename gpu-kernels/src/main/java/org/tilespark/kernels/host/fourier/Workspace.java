@@ -4,12 +4,14 @@ import java.util.ArrayList;
 import java.util.List;
 import org.tilespark.kernels.host.fourier.LaneTiles.Stage;
 
-/** Two pairs of planes of rows in which transforms work. They grow and are kept. */
+/**
+ * Two pairs of planes of rows in which transforms work. The planes grow when needed and are kept.
+ */
 final class Workspace<A> {
   private final FourierKernels<A> kernels;
   private final List<A> planes = new ArrayList<>();
   private int length = -1;
-  private A stage; // null until it is needed
+  private A stage; // null until it is used
   private int stageLength;
 
   Workspace(FourierKernels<A> kernels) {
@@ -40,13 +42,13 @@ final class Workspace<A> {
     return new Rows<>(planes.get(0), planes.get(1), lanes, rows);
   }
 
-  /** The other two planes, as long. */
+  /** The second pair of planes, which is as long as that of {@link #first}. */
   Rows<A> second(int rows, int lanes) {
     return new Rows<>(planes.get(2), planes.get(3), lanes, rows);
   }
 
   /**
-   * Buffer for contiguous lines of {@code numbers}.
+   * Buffer for contiguous lines of {@code numbers} numbers each.
    *
    * @param spare true if there must be room for one more number after each line
    */
