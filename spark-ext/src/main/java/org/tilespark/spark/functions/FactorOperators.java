@@ -147,7 +147,7 @@ final class FactorOperators {
               + " and 'vt', with orthonormal rows. The matrix is u times diag(s) times vt. With k"
               + " the k largest singular values and their vectors; where the shorter side is above "
               + FactorPlans.MOST_EXACT
-              + " and k is less than a quarter of it, by a randomized method."
+              + " and k + 10 at most a quarter of it, by a randomized method."
               + KINDS
               + Operator.APART,
           STRIPS,
