@@ -439,8 +439,7 @@ public final class DeviceFactorizer implements Factorizer {
           DeviceBuffer places = run.doubles(n); // n pivots, as longs
           run.upload(a, matrix);
           run.call(
-              getrf, matrix,
-              places); // info is above 0 for a singular matrix, which has factors
+              getrf, matrix, places); // info is above 0 for a singular matrix, which has factors
           FactorChecks.requireFinite("LU factors", run.diagonal(n, matrix));
           long[] found = new long[n];
           run.download(places, HostMemory.ofArray(found));

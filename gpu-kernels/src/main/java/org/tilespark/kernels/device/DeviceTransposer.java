@@ -283,8 +283,7 @@ public final class DeviceTransposer implements Transposer {
         DeviceBuffer target = device.allocate(out.bytes(), stream)) {
       PinnedBuffer[] buffers = {first, second};
       RowTransfer.whole(in.bytes()).upload(in, source, stream, buffers);
-      if (out.bytes()
-          > problem.bytes()) { // so that the output's gaps come back unchanged
+      if (out.bytes() > problem.bytes()) { // so that the output's gaps come back unchanged
         RowTransfer.whole(out.bytes()).upload(out, target, stream, buffers);
       }
       enqueue(problem, source, 0, target, 0, stream);
