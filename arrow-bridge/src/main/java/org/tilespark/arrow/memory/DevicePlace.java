@@ -15,7 +15,7 @@ import org.tilespark.kernels.device.CudaDevice;
  * @param governor governor of the device's memory
  * @param allocator allocator of {@code memory}, for this task's buffers
  * @param task the task that owns the pipelines
- * @param listener listener that is told about the pipelines' work
+ * @param listener receives events of the pipelines
  */
 public record DevicePlace(
     CudaDevice device,

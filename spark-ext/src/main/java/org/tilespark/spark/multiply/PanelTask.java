@@ -152,7 +152,7 @@ final class PanelTask extends CuboidTask {
     }
   }
 
-  /** Is told of multiplied panels and of blocks, for metrics. */
+  /** Receives events of multiplied panels and of blocks, for metrics. */
   interface Listener {
     /**
      * Called when panels of both sides were multiplied, in {@code flops} floating-point operations.

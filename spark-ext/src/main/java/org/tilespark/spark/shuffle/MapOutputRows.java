@@ -40,7 +40,7 @@ interface MapOutputRows extends AutoCloseable {
     private UnsafeRow row;
     private Product2<Object, Object> record;
 
-    /** A row that {@code given} is told of, whenever its object changes. */
+    /** A target that passes each new row object to {@code given}. */
     Target(Consumer<UnsafeRow> given) {
       this.given = given;
     }

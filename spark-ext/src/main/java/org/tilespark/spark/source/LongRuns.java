@@ -127,12 +127,13 @@ final class LongRuns {
     Arrays.fill(grown, 1);
     while (true) {
       int axis = lengthening(extents, order, grown);
-      long others = axis < 0 ? 0 : Shape.of(grown).elements() / grown[axis];
-      long next = axis < 0 ? 0 : Math.min(extents.extent(axis), 2 * grown[axis]);
-      if (axis < 0 || others * next > most) {
-        if (axis >= 0) {
-          grown[axis] = Math.max(grown[axis], Math.min(next, most / others));
-        }
+      if (axis < 0) {
+        break; // one block is the whole array
+      }
+      long others = Shape.of(grown).elements() / grown[axis];
+      long next = Math.min(extents.extent(axis), 2 * grown[axis]);
+      if (others * next > most) {
+        grown[axis] = most / others; // less than next, at least as before
         break;
       }
       grown[axis] = next;
