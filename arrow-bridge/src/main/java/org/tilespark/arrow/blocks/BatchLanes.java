@@ -7,6 +7,7 @@ import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
 import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.kernels.device.CopyBatch;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.memory.HostMemory;
@@ -100,9 +101,9 @@ final class BatchLanes implements AutoCloseable {
 
     /** Queues the copies of a piece from pinned memory. */
     void upload(List<HostRanges.Copy> copies) {
-      for (HostRanges.Copy copy : copies) {
-        copy.upload(arrays.buffers.get(0), stream);
-      }
+      CopyBatch batch = new CopyBatch(stream);
+      copies.forEach(copy -> copy.upload(arrays.buffers.get(0), batch));
+      batch.queue();
     }
 
     /** Queues the copy of a region of {@code values}, which have been read when this returns. */
@@ -129,9 +130,9 @@ final class BatchLanes implements AutoCloseable {
       DeviceProgram plan = piece.plan();
       arrays.run(plan, machine, stream);
       clock.ended(Phase.KERNELS);
-      for (HostRanges.Copy copy : results) {
-        copy.download(arrays.buffers.get(plan.result()), stream);
-      }
+      CopyBatch batch = new CopyBatch(stream);
+      results.forEach(copy -> copy.download(arrays.buffers.get(plan.result()), batch));
+      batch.queue();
       clock.ended(Phase.COPY_DOWN);
     }
   }

@@ -12,6 +12,7 @@ import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.kernels.device.CopyBatch;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
@@ -150,9 +151,9 @@ final class DeviceDownload implements AutoCloseable {
             new Piece(output.shape(), part.low(), shape(part), 0, part.elements(), to[0], to[1]));
       }
       DeviceBuffer staging = device.stage(pieces);
-      for (Down copy : copies) {
-        device.stream().download(staging, copy.from(), copy.to());
-      }
+      CopyBatch batch = new CopyBatch(device.stream());
+      copies.forEach(copy -> batch.download(staging, copy.from(), copy.to()));
+      batch.queue();
       device.copied(group);
     } finally {
       if (buffer != null) {
@@ -204,11 +205,13 @@ final class DeviceDownload implements AutoCloseable {
     OptionalLong at = BoxMoves.contiguous(part, output.shape());
     if (at.isPresent() && device.isReadStraight()) {
       DeviceBuffer array = device.array();
+      CopyBatch batch = new CopyBatch(device.stream());
       for (int p = 0; p < output.planes(); p++) {
         HostMemory to =
             planes.isEmpty() ? room.get(p) : Buffers.memory(planes.get(p), 0, planeBytes(part));
-        device.stream().download(array, p * output.planeBytes() + at.getAsLong() * width, to);
+        batch.download(array, p * output.planeBytes() + at.getAsLong() * width, to);
       }
+      batch.queue();
       device.copied(group);
       return;
     }
@@ -222,13 +225,15 @@ final class DeviceDownload implements AutoCloseable {
               List.of(
                   new Piece(
                       output.shape(), part.low(), shape(part), done, count, from[0], from[1])));
+      CopyBatch batch = new CopyBatch(device.stream());
       for (int p = 0; p < output.planes(); p++) {
         HostMemory to =
             planes.isEmpty()
                 ? room.get(p).slice(done * width, count * width)
                 : Buffers.memory(planes.get(p), done * width, count * width);
-        device.stream().download(staging, from[p], to);
+        batch.download(staging, from[p], to);
       }
+      batch.queue();
       device.copied(group);
     }
   }

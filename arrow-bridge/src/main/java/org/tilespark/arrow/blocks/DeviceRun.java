@@ -20,6 +20,7 @@ import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.kernels.device.CopyBatch;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
@@ -281,21 +282,13 @@ final class DeviceRun implements DeviceWork {
     CudaStream stream = lane.stream();
     DeviceBuffer target = granted.resource().staging[lanes.upIndex()];
     DeviceClock clock = clock(stream);
-    for (DeviceLoad.Upload upload : sent.uploads()) {
-      HostMemory from = upload.from();
-      stream.upload(from, target, upload.toBytes());
-      bytesUp += from.bytes();
-    }
+    CopyBatch copies = new CopyBatch(stream);
+    sent.uploads().forEach(upload -> add(copies, upload, target));
     List<DeviceBuffer> arrays = granted.resource().buffers;
     sent.straight()
         .forEach(
-            (array, uploads) -> {
-              for (DeviceLoad.Upload upload : uploads) {
-                HostMemory from = upload.from();
-                stream.upload(from, arrays.get(array), upload.toBytes());
-                bytesUp += from.bytes();
-              }
-            });
+            (array, uploads) -> uploads.forEach(upload -> add(copies, upload, arrays.get(array))));
+    copies.queue();
     CudaEvent copied = clock.ended(Phase.COPY_UP);
     behindCopies.accept(stream);
     if (sent.isGathered()) {
@@ -310,6 +303,12 @@ final class DeviceRun implements DeviceWork {
       clock.ended(Phase.KERNELS);
     }
     lanes.turnUp();
+  }
+
+  private void add(CopyBatch copies, DeviceLoad.Upload upload, DeviceBuffer to) {
+    HostMemory from = upload.from();
+    copies.upload(from, to, upload.toBytes());
+    bytesUp += from.bytes();
   }
 
   /** Queues moves of pieces between a staging buffer and an array. */

@@ -2,7 +2,7 @@ package org.tilespark.arrow.blocks;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.CopyBatch;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.memory.HostMemory;
 
@@ -24,12 +24,12 @@ final class HostRanges {
    * @param deviceOffset offset of the first row on the device
    */
   record Copy(HostMemory memory, long pitchBytes, long rowBytes, long rows, long deviceOffset) {
-    void upload(DeviceBuffer to, CudaStream stream) {
-      stream.uploadRows(memory, pitchBytes, rowBytes, rows, to, deviceOffset);
+    void upload(DeviceBuffer to, CopyBatch batch) {
+      batch.uploadRows(memory, pitchBytes, rowBytes, rows, to, deviceOffset, rowBytes);
     }
 
-    void download(DeviceBuffer from, CudaStream stream) {
-      stream.downloadRows(from, deviceOffset, memory, pitchBytes, rowBytes, rows);
+    void download(DeviceBuffer from, CopyBatch batch) {
+      batch.downloadRows(from, deviceOffset, memory, pitchBytes, rowBytes, rows);
     }
   }
 

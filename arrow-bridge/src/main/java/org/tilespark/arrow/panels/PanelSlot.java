@@ -7,6 +7,7 @@ import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.kernels.device.CopyBatch;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.memory.HostMemory;
@@ -113,11 +114,13 @@ final class PanelSlot implements AutoCloseable {
         stream.upload(memory, to, 0);
         return;
       }
+      CopyBatch batch = new CopyBatch(stream);
       for (Upload each : uploads) {
         MemoryRows from = each.from;
-        stream.uploadRows(
+        batch.uploadRows(
             from.span(), from.pitch(), from.rowBytes(), from.rows(), to, each.start, each.pitch);
       }
+      batch.queue();
     }
   }
 

@@ -11,6 +11,7 @@ import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 import org.tilespark.kernels.device.driver.DevicePointer;
 import org.tilespark.kernels.device.driver.HostPointer;
+import org.tilespark.kernels.device.driver.LibCudaCopies;
 import org.tilespark.kernels.device.driver.StreamHandle;
 import org.tilespark.kernels.memory.HostMemory;
 
@@ -273,6 +274,29 @@ public final class CudaStream extends Owned {
                 new DevicePointer(target), new DevicePointer(source), bytes, stream));
   }
 
+  /** Queues a copy between two addresses, of pinned host memory or of the device. */
+  void copy(long source, long target, long bytes) {
+    queue(
+        "cuMemcpyAsync",
+        bytes + " bytes",
+        stream ->
+            JCudaDriver.cuMemcpyAsync(
+                new DevicePointer(target), new DevicePointer(source), bytes, stream));
+  }
+
+  /**
+   * Queues copies as {@link LibCudaCopies#queue} does; returns the driver's code if the driver
+   * cannot queue them together.
+   */
+  int queueCopies(long[] targets, long[] sources, long[] sizes) {
+    device.enter();
+    int code = callByAddress(address -> LibCudaCopies.queue(targets, sources, sizes, address));
+    if (code != CUresult.CUDA_ERROR_NOT_SUPPORTED) {
+      device.check(code, "cuMemcpyBatchAsync", sizes.length + " copies");
+    }
+    return code;
+  }
+
   /**
    * Queues work that sets every byte of a buffer to {@code value}.
    *
@@ -390,7 +414,7 @@ public final class CudaStream extends Owned {
     return 0;
   }
 
-  private static void requireOffHeap(HostMemory memory) {
+  static void requireOffHeap(HostMemory memory) {
     if (!memory.isOffHeap()) {
       throw new IllegalArgumentException(
           "Asynchronous copies need memory outside the Java heap, found "
