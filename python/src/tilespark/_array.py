@@ -509,7 +509,7 @@ class BlockArray:
             )
         wanted = np.result_type(self.dtype, other.dtype)
         first, second = self._factor(wanted), other._factor(wanted)
-        if self._is_batch and one[-1] == 0:  # K = 0: no blocks exist to list the matrices, so multiplies zeros, with K = 1
+        if self._is_batch and one[-1] == 0:  # K = 0: no blocks exist to list the matrices, so zeros with K = 1 are multiplied
             count = max(counts, default=0)
             first, second = (
                 from_numpy(np.zeros((count, *each), first.dtype), batch=True, spark=self.spark)

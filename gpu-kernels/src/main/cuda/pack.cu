@@ -3,7 +3,7 @@
 //
 // pack_rows copies rows to rows that begin at multiples of 16 bytes:
 //
-//   to[row, col] = from[row, col]     0 <= row < rows, 0 <= col < cols; 0 up to to_lead
+//   to[row, col] = from[row, col]     0 <= row < rows, 0 <= col < cols; 0 for cols <= col < to_lead
 //
 // for one matrix, or for several, which it stacks.
 //

@@ -4,7 +4,9 @@
 //   error    = norms[i] * norms[j] <= largest ? norms[i] * per_norm[j] + errors[j] + errors[i] : infinity
 //
 // A column is dropped if estimate + error < least[i]. If only the `wanted` best of a row are needed, it is also dropped
-// if `wanted` columns of its segment have an estimate - error above its estimate + error. NaN drops nothing.
+// if `wanted` columns of its segment have an estimate - error above its estimate + error. NaN drops nothing. An upper
+// bound of all errors in a row spares their computation: a column is dropped if its estimate < pass[i], which is least[i]
+// less that bound.
 //
 // Threads to elements: a thread block takes a segment of COLS columns of one row, then strides by the grid; thread t
 // has the columns t + THREADS * n. The `wanted`-th largest estimate - error is found bit by bit, from the highest: each

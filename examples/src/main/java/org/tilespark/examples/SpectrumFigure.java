@@ -95,9 +95,11 @@ final class SpectrumFigure {
   }
 
   /**
-   * Reads the elements at one z, by x, then y.
+   * The values at one z, by x, then y. If an extent exceeds {@link #MOST_POINTS}, they are averages
+   * of neighbouring elements.
    *
-   * @param rolled true if index 0 is drawn in the middle
+   * @param rolled true to put index 0 in the middle of each axis
+   * @param magnitude true for complex elements, whose absolute values are taken
    */
   private static double[][] slice(NpyElements volume, long z, boolean rolled, boolean magnitude)
       throws IOException {

@@ -8,13 +8,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.spark.cluster.ChildJvm;
 
 /** The job of {@code dev/class-archive} runs to its end. */
-@Tag("long3")
+@InTurn
 class ArchiveClassesTest {
   @Test
   void runsItsQueries(@TempDir Path directory) {

@@ -44,7 +44,6 @@ import org.tilespark.spark.transfer.Transfers;
  * passes the defect on where {@code validate} still finds it. None crashes, hangs or gives a wrong
  * answer that looks right.
  */
-@Tag("long2")
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
 class BrokenBlocksTest extends SparkTest {
   private static final Pattern PLACE =

@@ -4,9 +4,9 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Multiplies matrices held in host memory; implemented on the host (the oracle and the fallback)
- * and on a device. Sums are computed in an order that depends on the problem alone, so the same
- * problem gives the same bits every time on one twin and device. Devices with another architecture,
- * and for few tiles of C also with another count of multiprocessors, may give other last bits.
+ * and on a device. Each implementation computes sums in an order that depends on the problem alone,
+ * so it gives the same bits for the same problem every time. Devices with another architecture, and
+ * for few tiles of C also with another count of multiprocessors, may give other last bits.
  *
  * <p>Host and device both sum FLOAT in float and DOUBLE in double. The host sums elements of FLOAT
  * again in double if their sum is not finite, so a sum that fits FLOAT is finite there. Elsewhere

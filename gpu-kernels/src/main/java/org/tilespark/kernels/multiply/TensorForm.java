@@ -153,7 +153,7 @@ public enum TensorForm {
     };
   }
 
-  /** Number of consecutive copies of B, each with different parts of the values. */
+  /** Number of planes of packed B: one for each part into which a value is split, or one. */
   int planesOfB() {
     return this == SPLIT ? 3 : 1;
   }

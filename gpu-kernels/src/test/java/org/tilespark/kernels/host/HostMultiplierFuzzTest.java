@@ -10,11 +10,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import jdk.incubator.vector.FloatVector;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.InTurn;
 
 /** {@link HostMultiplierFuzz} at each width of vectors, compiled and not: all bits are the same. */
-@Tag("long2")
+@InTurn
 class HostMultiplierFuzzTest {
   private static final long SEED = 20261125;
   private static final int PRODUCTS = 60;

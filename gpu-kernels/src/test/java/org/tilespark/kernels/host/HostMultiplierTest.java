@@ -9,8 +9,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.kernels.Sampling;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Multiplier;
@@ -19,7 +19,7 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.layout.ElementType;
 
-@Tag("long1")
+@InTurn
 class HostMultiplierTest extends MultiplierContract {
   private final HostMultiplier multiplier = new HostMultiplier();
 

@@ -53,8 +53,9 @@ final class MultiplyChoice {
   /**
    * The plan of the product.
    *
-   * @throws IllegalArgumentException if no cut fits, or the requested strategy is impossible; the
-   *     message says why
+   * @throws IllegalArgumentException if no way to cut the product into tasks, or not the requested
+   *     one, fits the memory of a task, or the requested strategy is impossible; the message says
+   *     why
    */
   CuboidPlan plan() {
     return spec.gram() ? gramPlan() : cuboidPlan();

@@ -93,7 +93,9 @@ public final class MultiplyNodes {
             : partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan tiles =
         new MultiplyPanelsExec(
-            partial ? spec.withoutEpilogue() : spec, // equal partial sums may be used again
+            // Steps on the result wait for whole sums. Without them products that differ in their
+            // steps alone have equal plans of partial sums, which Spark computes once.
+            partial ? spec.withoutEpilogue() : spec,
             cuboids,
             matrices(),
             prediction,

@@ -59,7 +59,7 @@ final class Candidates {
     if (size == NO_ROW) {
       return null;
     }
-    byte[] bytes = new byte[size]; // a copy, so that the row begins at a word
+    byte[] bytes = new byte[size]; // a copy: Spark's rows begin at a multiple of 8 bytes
     from.get(bytes);
     UnsafeRow row = new UnsafeRow(fields);
     row.pointTo(bytes, size);

@@ -55,7 +55,7 @@ final class Operators {
   static final ElementFunction NOT_EQUAL =
       of("<>", 2, call -> equal(call, BinaryFunction.NOT_EQUAL));
 
-  /** NOT of another truth value. */
+  /** NOT of any truth value but the result of =, whose NOT is {@link #NOT_EQUAL}. */
   static final ElementFunction NOT =
       of("NOT", 1, call -> call.bools().apply(UnaryFunction.NOT).asBool(true));
 

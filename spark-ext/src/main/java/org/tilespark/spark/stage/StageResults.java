@@ -42,7 +42,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
       return keys == null ? 0 : keys.columns().size();
     }
 
-    /** Blocks or pieces in the output, without keys. */
+    /** The number of output columns without the keys. */
     int columns() {
       return schema.length() - keyCount();
     }

@@ -5,15 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.cluster.LocalCluster;
 
 /** Cached blocks of several executors. */
-@Tag("long2")
+@InTurn
 class CacheClusterTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;

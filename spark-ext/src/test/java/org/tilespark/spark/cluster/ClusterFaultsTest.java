@@ -18,12 +18,12 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.kernels.Sampling;
 import org.tilespark.spark.conf.TileSparkConf;
 
@@ -32,6 +32,7 @@ import org.tilespark.spark.conf.TileSparkConf;
  * lost, memory that is refused. One cluster of two workers for all; after each application, none of
  * its processes and files is left. docs/reliability.md has the table.
  */
+@InTurn
 class ClusterFaultsTest {
   private static final Duration LIMIT = Duration.ofMinutes(20);
 
@@ -66,7 +67,6 @@ class ClusterFaultsTest {
     cluster.close();
   }
 
-  @Tag("long1")
   @Test
   void executorsAreKilledAndFilesLost() throws IOException {
     passes(
@@ -102,7 +102,6 @@ class ClusterFaultsTest {
             "nothing alive"));
   }
 
-  @Tag("long3")
   @Test
   void tasksRunTwice() throws IOException {
     passes(
@@ -120,7 +119,6 @@ class ClusterFaultsTest {
   }
 
   /** In memory and files; with {@code -Pfull} in each alone too. */
-  @Tag("long2")
   @ParameterizedTest
   @MethodSource("storeSizes")
   void blocksAreExchangedBetweenExecutors(String storeSize) throws IOException {
@@ -148,7 +146,6 @@ class ClusterFaultsTest {
     return Sampling.FULL ? List.of("1g", "96k", "0") : List.of("96k");
   }
 
-  @Tag("long3")
   @Test
   void memoryIsRefused() throws IOException {
     passes(
@@ -158,7 +155,6 @@ class ClusterFaultsTest {
         List.of("transpose", "multiply", "npy source and sink", "fft and back", "nothing alive"));
   }
 
-  @Tag("long1")
   @Test
   void tasksAreLedToTheGpusThatSparkAssigned() throws IOException {
     ChildJvm.Outcome outcome =
@@ -176,7 +172,6 @@ class ClusterFaultsTest {
     assertPassed(List.of("each task uses the GPU that Spark assigned to it", "transpose"), outcome);
   }
 
-  @Tag("long2")
   @Test
   void theDriverIsKilledWhileItWrites() throws Exception {
     Path place = Files.createDirectory(shared.resolve("killed-driver"));
@@ -208,7 +203,6 @@ class ClusterFaultsTest {
     assertArrayEquals(right, Files.readAllBytes(target));
   }
 
-  @Tag("long3")
   @Test
   void theDriverIsKilledWhileItWritesAnArrayOfZarr() throws Exception {
     Path target = shared.resolve("killed.zarr");

@@ -14,9 +14,9 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
 
@@ -25,7 +25,7 @@ import org.tilespark.spark.TileSparkPlugin;
  * Spark's classes for plans. {@code tilespark.test.connect} is the directory of Connect's jars: the
  * build copies them to {@code target/connect}, a distribution of Spark has them among its own.
  */
-@Tag("long3")
+@InTurn
 class ConnectTest {
   private static final Duration LIMIT = Duration.ofMinutes(15);
 

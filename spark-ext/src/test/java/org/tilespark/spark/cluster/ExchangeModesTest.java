@@ -6,12 +6,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 
 /** The server of shuffles of blocks, by the application's configuration. */
-@Tag("long2")
+@InTurn
 class ExchangeModesTest {
   @TempDir Path directory;
 

@@ -7,15 +7,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.spark.cluster.LostExecutorJob.Loss;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /** An executor of a real cluster that loses its device; {@link LostExecutorJob} looks closer. */
-@Tag("long1")
+@InTurn
 class LostExecutorTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
@@ -89,7 +90,7 @@ class OtherVersionsTest {
   }
 
   @Test
-  @Tag("long2")
+  @InTurn
   void executorsWithAnotherBuildAreRefused() throws Exception {
     Path others = copyOfClasses(directory.resolve("others"));
     try (LocalCluster cluster = LocalCluster.start(directory, 1, 1, 1024);

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.arrow.memory.GuardedMemorySource;
+import org.tilespark.kernels.InTurn;
 
 /**
  * Applications that are stopped while they work ({@link StopUnderLoadJob}): no process crashes or
@@ -93,7 +94,7 @@ class StopUnderLoadTest {
   }
 
   @Test
-  @Tag("long1")
+  @InTurn
   void eachLoadIsStoppedOnACluster() throws IOException {
     onACluster(SEED, StopUnderLoadJob.Load.values().length, List.of(GUARD));
   }

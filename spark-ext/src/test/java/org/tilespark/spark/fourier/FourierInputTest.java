@@ -13,7 +13,6 @@ import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,7 +27,6 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.testing.TestField;
 
 /** Input of transforms of volumes: broken blocks, options, SQL, files. */
-@Tag("long2")
 class FourierInputTest extends FourierTestBase {
   @Test
   void badInput() {

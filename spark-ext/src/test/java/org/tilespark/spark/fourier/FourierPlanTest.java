@@ -11,7 +11,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.functions;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,7 +21,6 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.TestField;
 
 /** Stages and exchanges of transforms of volumes, as planned and as run. */
-@Tag("long3")
 class FourierPlanTest extends FourierTestBase {
   /** One exchange each way; none where blocks are whole; none in one task. */
   @Test

@@ -7,7 +7,6 @@ import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.tilespark.spark.VolumeBlocks;
@@ -15,7 +14,6 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.TestField;
 
 /** Operators on spectra of volumes before the way back. */
-@Tag("long3")
 class SpectrumTest extends FourierTestBase {
   @Test
   void productsOfSpectraAreConvolutions() {

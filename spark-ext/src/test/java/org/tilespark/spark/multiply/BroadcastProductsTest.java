@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Random;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
@@ -22,7 +21,6 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestProduct;
 
 /** Products of which the smaller operand is broadcast, and the larger one stays where it is. */
-@Tag("long1")
 class BroadcastProductsTest extends SparkTest {
   private static final MultiplyOptions BROADCAST =
       MultiplyOptions.defaults().withStrategy(Strategy.BROADCAST);

@@ -5,17 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.kernels.Sampling;
 import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.cluster.LocalCluster;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /** Files of two executors that are changed: what depends on them is made anew, and right. */
-@Tag("long3")
+@InTurn
 class CorruptFilesTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;

@@ -26,6 +26,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.function.Executable;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.kernels.Sampling;
 import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
@@ -39,9 +40,13 @@ import scala.Option;
  * Base of the tests that need Spark: one session for the whole test run, and a check at the end of
  * every class that no Arrow, pinned or device byte is alive.
  */
+@InTurn
 public abstract class SparkTest {
   /** Part of the message of adaptive execution for stages that fail at the same time. */
   private static final String FAILED_TOGETHER = "in stage materialization";
+
+  /** True if Spark evaluates expressions without generated code. */
+  protected static final boolean INTERPRETED = Boolean.getBoolean("tilespark.test.interpreted");
 
   /** How often each test method asked for {@link #sampledModes}. */
   private static final Map<String, Integer> CALLS = new ConcurrentHashMap<>();
@@ -62,6 +67,10 @@ public abstract class SparkTest {
         .config("spark.ui.port", "0")
         .config("spark.log.level", "WARN")
         .config("spark.sql.shuffle.partitions", "4")
+        // Generating and compiling code for each query takes a quarter of the tests' time. Python's
+        // tests, the examples and the tests on other versions have it.
+        .config("spark.sql.codegen.wholeStage", !INTERPRETED)
+        .config("spark.sql.codegen.factoryMode", INTERPRETED ? "NO_CODEGEN" : "FALLBACK")
         .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toUri().toString())
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")

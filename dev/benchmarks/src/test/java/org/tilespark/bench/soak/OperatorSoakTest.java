@@ -16,9 +16,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.examples.ExampleJob;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.kernels.Sampling;
 
-@Tag("long3")
+@InTurn
 class OperatorSoakTest {
   /** As examples/run has it: the heap grows until Spark has as many records of what ran. */
   private static final Map<String, String> FEW_RECORDS =

@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.InTurn;
 
-@Tag("long1")
+@InTurn
 class QuerySoakTest {
   @Test
   void everyKindOfQueryLeavesNothingAlive() {

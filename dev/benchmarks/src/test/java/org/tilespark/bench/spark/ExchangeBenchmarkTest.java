@@ -7,10 +7,10 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.InTurn;
 
-@Tag("long3")
+@InTurn
 class ExchangeBenchmarkTest {
   private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
   private final PrintStream stream = new PrintStream(printed, true, StandardCharsets.UTF_8);

@@ -9,15 +9,15 @@ import java.util.Random;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
 import org.tilespark.examples.ExampleJob;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
 
 /** Products whose operands are larger than the heap of this JVM, which is 2 GiB. */
-@Tag("long1")
+@InTurn
 class LongInnerDimensionTest {
   private static final int EXTENT = 256;
   private static final long INNER = 1_000_000;

@@ -10,11 +10,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 
-@Tag("long2")
+@InTurn
 class VolumeFourierBenchmarkTest {
   private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
   private final PrintStream stream = new PrintStream(printed, true, StandardCharsets.UTF_8);

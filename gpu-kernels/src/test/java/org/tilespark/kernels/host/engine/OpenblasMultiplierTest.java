@@ -17,9 +17,9 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.InTurn;
 import org.tilespark.kernels.Sampling;
 import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.launch.Availability;
@@ -32,7 +32,7 @@ import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
 /** The OpenBLAS of a jar that only tests have, on memory outside the heap. */
-@Tag("long3")
+@InTurn
 class OpenblasMultiplierTest extends MultiplierContract {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 

@@ -30,7 +30,7 @@ final class LeafEncoder implements Closeable {
   private final ChunkLayout.Leaf leaf;
   private final List<ByteEncoder> encoders;
   private final int width; // bytes of an element
-  private final byte[] fill; // fill value, repeated to two words
+  private final byte[] fill; // fill value, repeated to fill two longs
   private final Transposer transposer; // borrowed
   private final CodecMemory memory; // owned
 
