@@ -15,7 +15,7 @@ import org.tilespark.spark.options.Metric;
  * job's files.
  */
 public final class ArchiveClasses {
-  /** 2 x 2 blocks of a matrix, with a further column. */
+  /** A query of a matrix of 2 x 2 blocks; its parameter is the element type. */
   private static final String MATRIX =
       "SELECT 4 * (id div 2) AS row, 4 * (id %% 2) AS col, 4 AS rows, 4 AS cols,"
           + " transform(sequence(1, 16), i -> CAST(i AS %s)) AS values FROM range(0, 4, 1, 2)";

@@ -327,7 +327,7 @@ public final class MatrixBlocks {
    *
    * @param a blocks of any type, real or complex
    * @param b blocks of any type, with the same further columns
-   * @param missing value of elements that are in no block of a matrix
+   * @param missing treatment of elements that are in no block of a matrix
    * @return blocks of the expression's type, with the columns of {@code a}; if one matrix is
    *     broadcast, with the columns of the other
    * @throws IllegalArgumentException if the columns, the extents or the expression do not fit
@@ -396,7 +396,7 @@ public final class MatrixBlocks {
     return pad(df, widths, "constant");
   }
 
-  /** {@link #pad(Dataset, String, String, double)} with zeros, if the mode is a constant. */
+  /** {@link #pad(Dataset, String, String, double)} with the value 0, if the mode is constant. */
   public static Dataset<Row> pad(Dataset<Row> df, String widths, String mode) {
     return pad(df, widths, mode, 0);
   }
@@ -482,8 +482,8 @@ public final class MatrixBlocks {
    * @param columns one column of ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, or of
    *     Vectors of spark.ml or spark.mllib, which become DOUBLE; or columns of numbers, which get
    *     numpy's common type
-   * @return blocks without grouping columns. Their extents are stated if the table is cheap to
-   *     count
+   * @return blocks without further columns other than {@code ids}. Their extents are stated if the
+   *     table is cheap to count
    * @throws IllegalArgumentException if a column is missing or of another type, the table has no
    *     rows or no order; also when the query runs, if the options reject a row
    */
@@ -533,7 +533,7 @@ public final class MatrixBlocks {
    *
    * @param df {@code row BIGINT, col BIGINT, value T}, where T is a number type that blocks can
    *     hold; further columns distinguish several matrices
-   * @param missing value of elements that no row has
+   * @param missing treatment of elements that no row has
    * @throws IllegalArgumentException if a column is missing or of another type, a block would have
    *     2 GiB or more, or a further column has no order
    */

@@ -53,7 +53,7 @@ final class PluginSettings {
           "Blocks go through the shuffle of {}={}", SHUFFLE_MANAGER, conf.get(SHUFFLE_MANAGER));
     } else {
       conf.set(SHUFFLE_MANAGER, TileShuffleManager.class.getName());
-      // When a file is written, this checksum of its frames is known already.
+      // The parts of a shuffle file have this checksum already when the file is written.
       conf.setIfMissing(CHECKSUM_ALGORITHM, "CRC32C");
     }
   }

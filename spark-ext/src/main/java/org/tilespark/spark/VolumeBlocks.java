@@ -53,7 +53,7 @@ public final class VolumeBlocks {
     return pad(df, widths, "constant");
   }
 
-  /** {@link #pad(Dataset, String, String, double)} with zeros, if the mode is a constant. */
+  /** {@link #pad(Dataset, String, String, double)} with the value 0, if the mode is constant. */
   public static Dataset<Row> pad(Dataset<Row> df, String widths, String mode) {
     return pad(df, widths, mode, 0);
   }
@@ -226,9 +226,9 @@ public final class VolumeBlocks {
    * The volume's discrete Fourier transform, as numpy's {@code fftn} and {@code rfftn}.
    *
    * <p>Slabs need one shuffle; blocks that are whole along all transformed axes need none; any
-   * other tiling needs one more. A transform of all three axes leaves its result permuted: its axes
-   * are {@code yzx}, as the column metadata says, and it is cut along y. {@link #ifft} accepts this
-   * order.
+   * other tiling needs one shuffle more than slabs. A transform of all three axes leaves its result
+   * permuted: its axes are {@code yzx}, as the column metadata says, and it is cut along y. {@link
+   * #ifft} accepts this order.
    *
    * <p>Extents are taken from the column metadata; if it states none, a small aggregate over the
    * coordinate columns runs now. All else is lazy. Further columns distinguish several volumes of
@@ -267,7 +267,7 @@ public final class VolumeBlocks {
     return OperatorCall.of(TableFunctions.VOLUME_SCALE, df, alpha);
   }
 
-  /** {@link #add(Dataset, Dataset, Missing)} where both volumes must have each block. */
+  /** {@link #add(Dataset, Dataset, Missing)} of volumes without missing blocks. */
   public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b) {
     return add(a, b, Missing.ERROR);
   }
@@ -281,7 +281,7 @@ public final class VolumeBlocks {
    *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, with the same further columns
-   * @param missing value of elements that are in no block of one or both volumes
+   * @param missing treatment of elements that are in no block of one or both volumes
    * @throws IllegalArgumentException if the columns, the stated extents or the transforms do not
    *     fit
    */

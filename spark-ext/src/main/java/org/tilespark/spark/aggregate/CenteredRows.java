@@ -67,7 +67,7 @@ abstract class CenteredRows {
     private final float[] left;
     private final float[] shifts;
     private final float[] partial; // partial sums of differences, (SOME, cols)
-    private int summed; // differences in each partial sum
+    private int summed; // count of differences in each partial sum
 
     private Floats(int cols) {
       this(new float[SOME * cols]);

@@ -16,7 +16,7 @@ import org.tilespark.spark.error.Require;
  * Known facts of the whole array, kept as column metadata on {@code values}. Sources set it and our
  * operators maintain it. It is a hint: after unions and filters it may be wrong.
  *
- * <p>Immutable; keys of others in the column metadata are kept.
+ * <p>Immutable; entries of the column metadata under other keys than those of this class are kept.
  */
 public final class ArrayMetadata {
   /** The text in place of extents that are unknown. */
@@ -44,12 +44,12 @@ public final class ArrayMetadata {
   public static final String FILE_TYPE = "tilespark.fileType";
 
   /**
-   * The key of the parameters of the transforms that computed these values, for an inverse; see
-   * {@link org.tilespark.spark.fourier.Spectrum}.
+   * The key of the parameters of the Fourier transforms that computed these values, which an
+   * inverse transform reads; see {@link org.tilespark.spark.fourier.Spectrum}.
    */
   public static final String SPECTRUM = "tilespark.spectrum";
 
-  /** The file type of booleans, which are TINYINT 0 and 1. */
+  /** The file type of booleans, which blocks hold as TINYINT 0 and 1. */
   public static final String BOOL = "|b1";
 
   /**
@@ -104,7 +104,9 @@ public final class ArrayMetadata {
     return Stream.of(SPECTRUM, AXES).allMatch(key -> value(key).equals(that.value(key)));
   }
 
-  /** The other keys of this metadata, with the facts that {@code that} states of an array. */
+  /**
+   * This metadata with its facts of an array replaced by those of {@code that}; other keys stay.
+   */
   ArrayMetadata saying(ArrayMetadata that) {
     MetadataBuilder both = new MetadataBuilder().withMetadata(metadata);
     KEYS.forEach(both::remove);
@@ -118,7 +120,7 @@ public final class ArrayMetadata {
    * they disagree, the extents are {@link #UNKNOWN}, a spectrum and a halo are {@link #MIXED}, and
    * other facts are left out.
    *
-   * @param all metadata of each place, of at least one; the result has the first one's other keys
+   * @param all metadata of each place, at least one; the result has the other keys of the first
    */
   public static ArrayMetadata agreed(List<ArrayMetadata> all) {
     Require.given(all, "ArrayMetadata.agreed", "all");
@@ -182,7 +184,7 @@ public final class ArrayMetadata {
     return text(FILE_TYPE);
   }
 
-  /** The text of the transforms that made these values, if stated. */
+  /** The text of the Fourier transforms that made these values, if stated. */
   public Optional<String> spectrum() {
     return text(SPECTRUM);
   }

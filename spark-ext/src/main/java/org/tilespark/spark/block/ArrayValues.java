@@ -7,7 +7,7 @@ import org.tilespark.layout.ElementType;
 
 /** Bulk access to the numbers of one array of a row. Stateless. */
 public final class ArrayValues {
-  /** Values that are copied and processed at a time: 32 KiB of DOUBLE. */
+  /** Number of values that callers copy and process at a time: 32 KiB of DOUBLE. */
   public static final int CHUNK = 4096;
 
   private ArrayValues() {}

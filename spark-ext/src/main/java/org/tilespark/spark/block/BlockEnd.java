@@ -11,7 +11,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * The end of a block along an axis, {@code offset + size}, as BIGINT. Null if either is null or
- * invalid, in every mode of Spark's arithmetic: the reader of the block reports the defect.
+ * invalid, even with ANSI arithmetic: the reader of the block reports the defect.
  */
 public final class BlockEnd extends BlockExpression {
   /**

@@ -139,8 +139,8 @@ public record BlockFrame(
   }
 
   /**
-   * A plan of the blocks' places, sizes and further columns, with the same ids, which computes no
-   * values unless these columns need them.
+   * A plan of the blocks' places, sizes and further columns, with the same column ids, which
+   * computes no values unless these columns need them.
    *
    * @param asDataset turns a plan into a DataFrame
    */

@@ -202,7 +202,7 @@ public record BlockSchema(
         .toList();
   }
 
-  /** These columns at other ordinals, which {@code ordinal} gives for the ordinals here. */
+  /** This schema with each ordinal replaced by the one that {@code ordinal} gives for it. */
   public BlockSchema mapped(IntUnaryOperator ordinal) {
     return new BlockSchema(
         kind,
@@ -272,7 +272,9 @@ public record BlockSchema(
     return index;
   }
 
-  /** Advice for rows that have none of a block's columns. */
+  /**
+   * Advice for the end of a message, if the rows have none of a block's columns; otherwise empty.
+   */
   private static String rows(StructType schema) {
     boolean isTable =
         Arrays.stream(BlockKind.values())

@@ -11,7 +11,7 @@ public interface BlocksOfRows {
   /** The columns of the blocks, of which places and sizes are the first. */
   Seq<Attribute> produced();
 
-  /** The shape of a full block, which is whole along the columns. */
+  /** The shape of a full block; each block has all columns of the matrix. */
   Shape blockShape();
 
   /**

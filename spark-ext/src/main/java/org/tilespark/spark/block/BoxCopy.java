@@ -10,7 +10,7 @@ import sun.misc.Unsafe;
  * in both. Stateless.
  */
 public final class BoxCopy {
-  /** Longest runs that are copied word by word, which is faster than a call. */
+  /** Longest runs that are copied word by word, which is faster than a call of copyMemory. */
   private static final long SHORT_RUN_BYTES = 32;
 
   private BoxCopy() {}

@@ -11,7 +11,7 @@ import org.tilespark.spark.options.Missing;
  */
 public final class BoxList {
   private final int rank;
-  private final int length; // count of numbers of a box
+  private final int length; // numbers that describe one box
   private long[] boxes = new long[0]; // (count, 2, rank): offsets, then sizes
   private int count;
 
@@ -67,7 +67,7 @@ public final class BoxList {
     return Arrays.copyOf(boxes, length * count);
   }
 
-  /** The end along each axis of the box that reaches farthest. */
+  /** For each axis, the end of the box that reaches farthest along it. */
   public long[] reached() {
     long[] extents = new long[rank];
     for (int box = 0; box < length * count; box += length) {

@@ -6,9 +6,9 @@ import java.util.Optional;
 /**
  * Checks that boxes tile an array: each element in exactly one of them.
  *
- * <p>The array is cut in two at box edges, recursively, until one box covers a whole piece (good),
- * two boxes do (an overlap), or no box touches it (a hole): {@code n log n} for the tilings that
- * occur, about a second for a million boxes. Callers share no state.
+ * <p>The array is cut in two at box edges, recursively, until one box alone covers a whole piece
+ * (good), another touches it too (an overlap), or no box touches it (a hole). For the tilings that
+ * occur this takes {@code n log n} steps, about a second for a million boxes. Calls share no state.
  */
 public final class Coverage {
   /**

@@ -40,7 +40,7 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
         blockShape.map(shape -> rows));
   }
 
-  /** Bytes of the values of one array, of all its planes. */
+  /** Bytes of the values of one array, real and imaginary parts together. */
   public static BigInteger valueBytes(Shape extents, RowBytes row) {
     BigInteger bytes =
         BigInteger.valueOf(row.planes()).multiply(BigInteger.valueOf(row.elementBytes()));
@@ -55,14 +55,17 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
     return bytes.divide(valueBytes(extents, row).max(BigInteger.ONE)).max(BigInteger.ONE);
   }
 
-  /** This size with its bytes multiplied by {@code bytesThen / ofBytes}; rows are unchanged. */
+  /**
+   * This size with its bytes multiplied by {@code bytesThen} and divided by {@code ofBytes}; rows
+   * are unchanged.
+   */
   public FrameSize scaled(long bytesThen, long ofBytes) {
     return new FrameSize(
         bytes.multiply(BigInteger.valueOf(bytesThen)).divide(BigInteger.valueOf(ofBytes)), rows);
   }
 
   /**
-   * Bytes of one plane of values of a row, on average; 2^63 - 1 at most.
+   * Bytes of one array of values (real or imaginary parts) in a row, on average; 2^63 - 1 at most.
    *
    * @return empty if the number of rows is not known, or 0
    */

@@ -10,9 +10,9 @@ import org.apache.spark.sql.types.StructField;
 import org.tilespark.spark.catalyst.Attributes;
 
 /**
- * The further columns of an operator that combines blocks. They distinguish several arrays and are
- * looked up by name, so their names must differ. Names are compared as {@code
- * spark.sql.caseSensitive} says.
+ * The further columns (all but those of the block itself) of an operator that combines blocks. They
+ * distinguish several arrays and are looked up by name, so their names must differ. Names are
+ * compared as {@code spark.sql.caseSensitive} says.
  */
 public final class GroupingColumns {
   private GroupingColumns() {}
@@ -58,7 +58,10 @@ public final class GroupingColumns {
     }
   }
 
-  /** The further columns that share the first name that several have; none if all names differ. */
+  /**
+   * The further columns that share a name; if several names are shared, those with the first of
+   * them. Empty if all names differ.
+   */
   public static List<StructField> doubled(List<StructField> further) {
     for (StructField first : further) {
       List<StructField> same =
@@ -74,7 +77,7 @@ public final class GroupingColumns {
    * Checks that the names of a result's columns differ.
    *
    * @param operator operator's name, for the message
-   * @throws IllegalArgumentException that names the equal ones
+   * @throws IllegalArgumentException that lists columns with equal names, if there are any
    */
   public static void requireNames(List<Attribute> produced, String operator) {
     List<StructField> doubled = doubled(List.of(Attributes.schema(produced).fields()));

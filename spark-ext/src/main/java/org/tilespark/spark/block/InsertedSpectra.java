@@ -28,9 +28,10 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Refuses to insert rows into a table whose column metadata states another spectrum, or a spectrum
- * if the rows are none. The table keeps its metadata, so a reader would invert the wrong transform.
- * Rows of other extents may be inserted, since readers check stated extents against the rows.
+ * Refuses to insert rows into a table whose column metadata states a spectrum, unless the rows'
+ * metadata states the same one: the parameters of a Fourier transform. The table keeps its
+ * metadata, so a reader of other rows would invert the wrong transform. Rows of other extents may
+ * be inserted, since readers check stated extents against the rows.
  */
 public final class InsertedSpectra extends AbstractFunction1<LogicalPlan, BoxedUnit> {
   private final SparkSession session;

@@ -155,8 +155,8 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   }
 
   /**
-   * The facts of all arrays together, from one query: the numbers of {@link #perArray}, of which it
-   * takes extremes.
+   * One row of facts of all arrays together: extremes over the rows of {@link #perArray}, from one
+   * query.
    */
   private static Row found(Dataset<Row> arrays, int rank, String operator) {
     List<String> aggregates = new ArrayList<>();
@@ -171,7 +171,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
             });
       }
     }
-    // The numbers of the array of which most is missing.
+    // Counts of elements (within the extents, and held by blocks at most) of the sparsest array.
     String elements = product("1L", "end", rank);
     String held = product("blocks", "largest", rank);
     String sparsity = "try_divide(CAST(" + elements + " AS DOUBLE), " + held + ")";
@@ -188,7 +188,8 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
   }
 
   /**
-   * SQL for the product of {@code first} and one number for each axis; null if it is beyond 2^63.
+   * SQL text of the product of {@code first} and one column for each axis, {@code name0}, {@code
+   * name1} and so on; the product is null if it overflows a BIGINT.
    */
   private static String product(String first, String name, int rank) {
     String product = first;
@@ -244,7 +245,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     Dataset<Row> byEnd =
         blocks
             .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL")
-            // The reader of blocks reports those with larger ends.
+            // The reader of blocks reports blocks with larger ends.
             .where(end + " <= " + Long.MAX_VALUE)
             .orderBy(functions.expr(end).desc())
             .selectExpr(kind.offsetColumns().toArray(String[]::new));

@@ -42,8 +42,8 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
   }
 
   /**
-   * The node with correct metadata, and the replaced columns; empty if the node's metadata is
-   * correct.
+   * The node with correct metadata, and each replaced column with its replacement; empty if the
+   * node's metadata is correct.
    */
   private static Optional<Tuple2<LogicalPlan, Seq<Tuple2<Attribute, Attribute>>>> reconciled(
       LogicalPlan node) {
@@ -139,7 +139,10 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
 
   // ---- readers of the changed columns
 
-  /** The plan with references to common tables that have these tables' metadata. */
+  /**
+   * The plan in which each reference to a common table expression (WITH) has the metadata of that
+   * expression's columns.
+   */
   private static LogicalPlan withReferences(LogicalPlan plan) {
     Map<Long, List<Attribute>> tables = new HashMap<>();
     plan.foreach(
@@ -175,7 +178,7 @@ public final class ReconcileMetadata extends Rule<LogicalPlan> {
     return saying(reference, said);
   }
 
-  /** The plan in which every use of a column has the metadata of the column below. */
+  /** The plan in which every use of a column has the metadata that the node's child gives it. */
   private static LogicalPlan passedOn(LogicalPlan plan) {
     return plan.resolveOperatorsUp(
         ScalaInterop.partialFunction(

@@ -11,7 +11,7 @@ public interface StoredInBlocks {
   Optional<Shape> blockShape();
 
   /**
-   * True if the blocks of this table are all cells of a tiling, each once.
+   * True if the blocks of this table are exactly the cells of a tiling.
    *
    * @param axes for each axis of the tiling, the axis of the array
    */

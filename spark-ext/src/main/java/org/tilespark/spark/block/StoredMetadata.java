@@ -63,7 +63,8 @@ final class StoredMetadata {
    * A leaf with the known metadata on its column {@code values}; empty if the column has it
    * already.
    *
-   * @throws IllegalArgumentException if a property cannot be read; it has the error condition
+   * @throws IllegalArgumentException if a property cannot be read; it has an error condition, as
+   *     {@link ErrorBoundary} says
    */
   static Optional<LogicalPlan> reconciled(LogicalPlan leaf) {
     List<Attribute> columns = ScalaInterop.list(leaf.output());
@@ -211,7 +212,8 @@ final class StoredMetadata {
   }
 
   /**
-   * Metadata of a column by all files; empty if none can be read.
+   * Metadata of a column in all files together ({@link ArrayMetadata#agreed}); empty if none can be
+   * read.
    *
    * @param ifFirst true to read no other file if the first states no spectrum
    */

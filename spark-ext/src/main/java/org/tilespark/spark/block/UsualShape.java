@@ -77,7 +77,10 @@ public final class UsualShape {
     return Shape.of(halved);
   }
 
-  /** The shape, or a multiple of it if it would cut the result into many small blocks. */
+  /**
+   * The shape, doubled along some axes if it would cut the result into many small blocks, or into
+   * more than {@value #MOST_BLOCKS}.
+   */
   public static Shape joined(Shape extents, Shape shape, long elementBytes) {
     long[] joined = clipped(extents, shape).toArray();
     boolean isSmall = bytes(joined, elementBytes) < SMALL_BYTES;

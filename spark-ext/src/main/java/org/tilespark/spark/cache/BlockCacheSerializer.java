@@ -33,9 +33,9 @@ import scala.reflect.ClassTag;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Caches frames of blocks as images outside the heap, which are read in place; other frames are
- * cached as by Spark. The plugin sets {@code spark.sql.cache.serializer} to this class unless the
- * user has set it.
+ * Caches frames of blocks as images outside the heap (the bytes of each row after a short header),
+ * which are read in place; other frames are cached as by Spark. The plugin sets {@code
+ * spark.sql.cache.serializer} to this class unless the user has set it.
  *
  * <p>Whether a frame has blocks is decided by its columns when it is cached; readers recognise it
  * by {@link CachedImages}. Stateless.

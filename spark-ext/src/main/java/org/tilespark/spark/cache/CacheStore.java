@@ -80,7 +80,7 @@ final class CacheStore implements AutoCloseable {
     return 0;
   }
 
-  /** New memory for one partition; its maker {@link ImageMemory#release}s it. */
+  /** New memory for one partition; the caller ends its use by {@link ImageMemory#release}. */
   ImageMemory newMemory() {
     return new ImageMemory(runtime.storeMemory(), budget);
   }
@@ -99,8 +99,9 @@ final class CacheStore implements AutoCloseable {
   record Usage(long counted, Cleaner.Cleanable end) {}
 
   /**
-   * Makes {@code user} a user of {@code bytes} bytes of {@code memory}. The use ends when the
-   * result is ended, when {@code user} becomes unreachable, or when the executor ends.
+   * Makes {@code user} a user of {@code bytes} bytes of {@code memory}. The use ends when {@link
+   * Usage#end()} of the result is cleaned, when {@code user} becomes unreachable, or when the
+   * executor ends.
    */
   Usage use(Object user, ImageMemory memory, long bytes) {
     if (!memory.retain()) {

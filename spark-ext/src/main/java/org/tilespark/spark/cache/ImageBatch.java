@@ -22,9 +22,9 @@ import org.tilespark.arrow.store.RowImage;
 import org.tilespark.spark.error.StoppedException;
 
 /**
- * Some rows of a cached partition. They are images outside the heap, or arrays on the heap: if
- * there was no room outside, or if the batch was read from disk or from another executor, since
- * Spark discards these batches without closing them.
+ * Some rows of a cached partition. They are images outside the heap (the bytes of each row after a
+ * short header), or arrays on the heap: if there was no room outside, or if the batch was read from
+ * disk or from another executor, since Spark discards these batches without closing them.
  *
  * <p>Spark's store of memory closes it when it evicts it or when the frame is unpersisted, counts
  * {@link #estimatedSize}, and writes it as {@link Externalizable}. Immutable; safe for several

@@ -102,7 +102,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
     }
   }
 
-  /** Reads rows until the batch is full, or until there is no more room for rows. */
+  /** Reads rows until the batch is full, or until {@link #add} refuses a row. */
   private void fill() {
     while (true) {
       if (pending == null) {
@@ -125,8 +125,8 @@ final class ImageBatches implements Iterator<CachedBatch> {
   }
 
   /**
-   * Adds a row to the batch; false if the batch already has rows that are elsewhere: outside the
-   * heap, or on it.
+   * Adds a row to the batch; false if there is no room outside the heap, where the batch's other
+   * rows are.
    */
   private boolean add(UnsafeRow row) {
     long address = arrays.isEmpty() ? outside(row) : 0;
@@ -151,7 +151,10 @@ final class ImageBatches implements Iterator<CachedBatch> {
     return bytes;
   }
 
-  /** The address of the row in the cache's memory; 0 if there is no room. */
+  /**
+   * Copies a row to the cache's memory, unless it was made there, and returns its address; 0 if
+   * there is no room.
+   */
   private long outside(UnsafeRow row) {
     if (store == null) {
       return 0;

@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 /**
  * SQL metrics of a node at an exchange in memory: what its tasks wrote to the exchange above and
  * read from the exchange below. There are no figures if Spark's own shuffle is used. Bytes are
- * those of whole partitions in network form, unless stated otherwise.
+ * those of whole partitions in the form in which executors send them, unless stated otherwise.
  */
 public final class ExchangeMetrics implements Serializable {
   public static final String IN_MEMORY = "exchangeBytesInMemory";

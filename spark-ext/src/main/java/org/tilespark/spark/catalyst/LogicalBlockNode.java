@@ -46,12 +46,18 @@ public abstract class LogicalBlockNode extends LogicalPlan {
     return false;
   }
 
-  /** True if the node's block coordinates and grouping columns can be read without the values. */
+  /**
+   * True if the places, sizes and further columns of the node's blocks can be read without the
+   * values.
+   */
   public boolean coordinatesAreCheap() {
     return false;
   }
 
-  /** True if the plan's block coordinates and grouping columns can be read without the values. */
+  /**
+   * True if the places, sizes and further columns of the plan's blocks can be read without the
+   * values.
+   */
   public static boolean coordinatesAreCheap(LogicalPlan plan) {
     if (plan instanceof LogicalBlockNode node) {
       return node.coordinatesAreCheap();

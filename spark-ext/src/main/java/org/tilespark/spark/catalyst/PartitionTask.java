@@ -16,7 +16,7 @@ public interface PartitionTask<A, R> extends Serializable {
   Iterator<R> open(Iterator<A> partition);
 
   /**
-   * The results of all partitions, each after a {@link PartitionBoundary}.
+   * The results of all partitions, each computed inside a {@link PartitionBoundary}.
    *
    * @param type type of the results
    * @param isPlaced true if rows stay in their partitions, so that the RDD keeps its partitioner

@@ -18,7 +18,7 @@ public interface PartitionsTask<R> extends Serializable {
   Iterator<R> open(List<Iterator<Object>> partitions);
 
   /**
-   * The results of all partitions, each after a {@link PartitionBoundary}.
+   * The results of all partitions, each computed inside a {@link PartitionBoundary}.
    *
    * @param children RDDs that are read, at least one, all with the same number of partitions
    * @param type type of the results

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedUnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 
-/** Projections of the small columns of blocks. */
+/** Projections of the small columns of blocks, which are all but the values. */
 public final class RowProjections {
   private RowProjections() {}
 

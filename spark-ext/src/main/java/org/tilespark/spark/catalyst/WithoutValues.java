@@ -17,8 +17,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * Plans of the places of blocks, for queries that run during planning. They do not compute blocks
- * whose places are known without: for operators that work block by block, and for {@link
- * GivesPlaces}. Below these, Spark prunes unused columns.
+ * if their places can be found without that: the blocks of operators that work block by block, and
+ * those of {@link GivesPlaces}. Below these, Spark prunes unused columns.
  *
  * <p>This is not a rule for all queries: a user who counts blocks wants them to be computed and
  * checked.

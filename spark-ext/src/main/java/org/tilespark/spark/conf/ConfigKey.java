@@ -13,7 +13,7 @@ import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
 
 /**
- * One configuration key: its name, type, default, scope and meaning, declared once in {@link
+ * One configuration key: its name, type, default, reach and meaning, declared once in {@link
  * TileSparkConf} and printed from there into docs/configuration.md.
  *
  * @param <T> type of the key's value

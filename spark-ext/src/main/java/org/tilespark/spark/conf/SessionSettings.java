@@ -47,7 +47,7 @@ public final class SessionSettings extends AbstractFunction1<LogicalPlan, BoxedU
 
   /**
    * Refuses {@code SET} of an unknown key, and any query of a session that has one. {@code SET} of
-   * other keys and {@code RESET} still work there, since they can remove it.
+   * other keys and {@code RESET}, which can remove the unknown one, still work there.
    */
   @Override
   public BoxedUnit apply(LogicalPlan plan) {

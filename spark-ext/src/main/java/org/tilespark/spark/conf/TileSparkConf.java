@@ -23,7 +23,7 @@ import scala.Tuple2;
  * Every configuration key of tilespark. {@code main} prints the table of docs/configuration.md.
  *
  * <p>Keys begin with {@code spark.tilespark.}, so they may stand in spark-defaults.conf, after
- * {@code --conf}, and (keys of scope session) in {@code SET}.
+ * {@code --conf}, and (keys of reach session) in {@code SET}.
  */
 public final class TileSparkConf {
   private static final String PREFIX = "spark.tilespark.";

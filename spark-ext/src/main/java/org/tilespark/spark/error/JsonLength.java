@@ -9,7 +9,7 @@ final class JsonLength {
   /** The text, cut so that it takes at most {@code most} characters in JSON. */
   static String cut(String text, int most) {
     int length = 0;
-    int fits = 0; // count of first characters that leave room for the sign that more follow
+    int fits = 0; // count of first characters after which there is still room for "..."
     for (int i = 0; i < text.length(); i++) {
       if (length + CUT.length() <= most) {
         fits = i;

@@ -27,8 +27,8 @@ public final class TileSparkException extends QueryExecutionException
   }
 
   /**
-   * Sets a trace, which is shortened if the user's request is wrong: Spark appends its callers to
-   * it.
+   * Sets a trace; shortens it if the user's request is wrong, since Spark sets traces to which it
+   * has appended its own frames.
    */
   @Override
   public void setStackTrace(StackTraceElement[] trace) {

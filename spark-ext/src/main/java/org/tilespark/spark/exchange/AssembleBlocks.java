@@ -18,9 +18,10 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
- * Assembles the blocks of a tiling from pieces, each inside one cell. The child's columns are the
- * place of the cell, then those of the pieces; for each cell there is also one mark row that says
- * where its block ends: {@link CutBlocks} and {@link MarkCells}.
+ * Assembles the blocks of a tiling from pieces ({@link CutBlocks}), each inside one cell of the
+ * tiling. The child's columns are the place of the cell, then those of the pieces. For each cell
+ * the child also gives one mark row, which says where the cell's block ends ({@link MarkCells}),
+ * unless {@link AssembleSpec#unmarked()} states the extents.
  */
 public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
     implements PartitionsBlocks, GivesPlaces {
@@ -45,8 +46,8 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
   }
 
   /**
-   * The node below that cuts the blocks, if it cuts the array that this node assembles. Empty if
-   * the result is another array, or if further columns identify several arrays.
+   * The node below that cuts the blocks, if this node assembles the same array in other blocks.
+   * Empty if the result is another array, or if further columns identify several arrays.
    */
   public Optional<CutBlocks> sameArray() {
     LogicalPlan pieces = child() instanceof PieceUnion union ? union.pieces() : child();

@@ -19,7 +19,7 @@ import scala.Option;
  * How target blocks are assembled from pieces.
  *
  * @param kind matrix or volume
- * @param grid the target tiling, which has no end
+ * @param grid the target tiling; its axes have no end, so it fits arrays of all extents
  * @param missing value of elements that are in no piece, or an error
  * @param operator operator's name, for messages: {@code "matrix_reblock"}
  * @param predicted prediction of the bytes that the shuffle below sends
@@ -36,7 +36,7 @@ public record AssembleSpec(
     Option<Images> images,
     Option<Shape> unmarked)
     implements Serializable {
-  /** Checks that missing elements are not filled both by images and as zeros. */
+  /** Refuses images together with {@link Missing#ZERO}: an array with images must be complete. */
   public AssembleSpec {
     if (images.isDefined() && missing == Missing.ZERO) {
       throw new IllegalArgumentException("Images of an array in which blocks may be missing");
@@ -89,7 +89,7 @@ public record AssembleSpec(
         IntStream.range(0, grid.rank()).mapToLong(axis -> grid.axis(axis).largest()).toArray());
   }
 
-  /** True if a block's place is that of its cell. */
+  /** True if each target block begins where its cell does, since blocks do not overlap. */
   public boolean areInCells() {
     return images.isEmpty() || !images.get().overlap();
   }

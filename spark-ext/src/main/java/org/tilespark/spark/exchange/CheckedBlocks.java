@@ -32,7 +32,7 @@ public final class CheckedBlocks extends LogicalBlockNode {
    *
    * @param grid check of each block; empty for no check
    * @param places columns of {@code blocks}: offsets, then sizes; empty without {@code grid}
-   * @param found columns of the second plan, which Spark must not prune
+   * @param found columns of the second plan; they are listed so that Spark does not prune them
    * @param checks the second plan; empty if there is none
    */
   public CheckedBlocks(

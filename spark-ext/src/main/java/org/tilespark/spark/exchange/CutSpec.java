@@ -14,7 +14,8 @@ import scala.Option;
  * @param kind matrix or volume
  * @param cuts cuts in elements of the whole array, along the axes of the blocks
  * @param keys keys of the pieces in the shuffle
- * @param images maps pieces to places in the resulting array; empty if pieces keep their places
+ * @param extents extents of the whole array, which must contain all blocks; needed if the cuts have
+ *     an end
  * @param images maps pieces to places in the resulting array; empty if that is the same array
  * @param coPartitioned the partitioning of the blocks, by positions in their columns, if the first
  *     key of pieces is chosen so that it hashes to the partition of their block. If blocks turn out

@@ -158,7 +158,8 @@ public final class Exchange {
   }
 
   /**
-   * The order in which a block is assembled: by keys, the mark first, then pieces by their places.
+   * The order of rows in which blocks are assembled: by keys; with equal keys first the mark, whose
+   * values are null, then pieces by their places.
    */
   public static Seq<SortOrder> pieceOrder(
       List<? extends Expression> keys, Expression values, List<? extends Expression> offsets) {
@@ -289,7 +290,7 @@ public final class Exchange {
   }
 
   /**
-   * The count of partitions for blocks whose tiling may be unknown; then for all arrays together.
+   * The count of partitions for blocks: by their tiling, or by their bytes alone if it is unknown.
    *
    * @param bytes bytes of all blocks
    * @param cells tiling of one array; empty if it is unknown
@@ -433,8 +434,9 @@ public final class Exchange {
 
   /**
    * The pieces of blocks, shuffled unless equal keys are together already, if their count of
-   * partitions is planned and few would be empty. Otherwise the node that reads them requires an
-   * exchange of Spark, and adaptive execution joins small partitions.
+   * partitions is planned and few would be empty. Otherwise the plan {@code pieces} is returned
+   * unchanged: then the node that reads it requires an exchange of Spark, and adaptive execution
+   * joins small partitions.
    */
   public static SparkPlan planned(SparkPlan pieces, List<Attribute> keys, AssembleSpec spec) {
     Option<Cuts> blocks = spec.predicted().blocks();
@@ -471,7 +473,10 @@ public final class Exchange {
         : Optional.empty();
   }
 
-  /** Rows as bytes, grouped and sorted by the number of each by Spark's shuffle. */
+  /**
+   * Numbered rows, given as pairs of a number (a long) and the row's bytes. Spark's shuffle sends
+   * equal numbers to one partition, and sorts each partition by them.
+   */
   public static RDD<Tuple2<Object, byte[]>> sortedByNumber(
       RDD<Tuple2<Object, byte[]>> rows, int partitions) {
     Comparator<Object> order =
@@ -499,7 +504,8 @@ public final class Exchange {
   // ---- how Spark hashes
 
   /**
-   * The hash of a row's keys that a shuffle by BIGINT columns divides by the number of partitions.
+   * The hash of BIGINT keys, of which a shuffle's partition is the remainder by the number of
+   * partitions.
    */
   static int hash(long... keys) {
     int hash = HASH_SEED;
@@ -554,7 +560,7 @@ public final class Exchange {
     return Math.floorMod(Murmur3_x86_32.hashInt(key, HASH_SEED), partitions);
   }
 
-  /** A key for each partition, to which {@link #partition} sends it. */
+  /** For each partition, a key that {@link #partition} sends there. */
   public static int[] keys(int partitions) {
     int[] keys = new int[partitions];
     boolean[] found = new boolean[partitions];

@@ -70,7 +70,8 @@ public final class GatherRowsExec extends PhysicalBlockNode implements ReadsBloc
   }
 
   /**
-   * The blocks of {@code checked}, gathered and checked by each task in place of the second plan.
+   * The blocks of {@code checked}, gathered, and checked by the tasks in place of the second plan
+   * of {@link CheckedBlocks}.
    *
    * @param child plan of these blocks
    */

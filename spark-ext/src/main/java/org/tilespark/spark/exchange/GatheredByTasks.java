@@ -91,7 +91,8 @@ record GatheredByTasks(
   }
 
   /**
-   * The plan of blocks without the check of all blocks, which a task that reads all of them can do.
+   * The plan of blocks without the second plan of {@link CheckedBlocks}, if the blocks must be
+   * those of a tiling: each task reads all of them and can check that.
    */
   private static LogicalPlan unchecked(LogicalPlan plan) {
     return plan instanceof CheckedBlocks checked && checked.grid().isDefined()
@@ -115,7 +116,7 @@ record GatheredByTasks(
         && list(project).stream().allMatch(GatheredByTasks::isColumn)) {
       return cached(project.child());
     }
-    // Adaptive execution plans again above this stage.
+    // A stage that has run, above which adaptive execution plans again.
     if (plan instanceof LogicalQueryStage stage) {
       return cached(stage.logicalPlan());
     }

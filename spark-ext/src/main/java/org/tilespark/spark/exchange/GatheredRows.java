@@ -37,7 +37,11 @@ record GatheredRows(
     List<Integer> further)
     implements Serializable {
 
-  /** The rows of each task, from all rows. */
+  /**
+   * The rows that each task takes.
+   *
+   * @param all RDD of which every partition has all rows
+   */
   RDD<InternalRow> of(RDD<InternalRow> all) {
     return all.mapPartitionsWithIndex(
         ScalaInterop.function2(

@@ -18,8 +18,8 @@ public final class MarkCellsExec extends MadeAnewExec<AssembleSpec> {
   /**
    * The node over {@code child}.
    *
-   * @param produced output columns
-   * @param produced the output
+   * @param inputs columns of the child: the array's extents, then the grouping columns
+   * @param produced output columns, as those of {@link CutBlocks}
    */
   public MarkCellsExec(
       AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, SparkPlan child) {

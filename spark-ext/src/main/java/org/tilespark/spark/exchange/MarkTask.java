@@ -17,7 +17,8 @@ import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.rows.BlockRowBuilder;
 
 /**
- * Makes the marks of the target blocks of each array of one partition.
+ * Makes the marks of the target blocks ({@link MarkCells}) of the arrays that are the rows of one
+ * partition.
  *
  * @param extents ordinals of the arrays' extents in the child's rows
  * @param groups ordinals of the grouping columns in the child's rows, in the order of the output
@@ -36,7 +37,7 @@ record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, 
     private final BlockRowBuilder builder;
     // The cells of the current array.
     private final PieceCursor cells = new PieceCursor(spec.grid());
-    // First element of a block that is more than its cell.
+    // Bounds of the current cell's block, if there are images: it may be larger than the cell.
     private final long[] low = new long[rank];
     private final long[] high = new long[rank];
     private boolean pending; // true if the cursor is at a cell whose mark comes next

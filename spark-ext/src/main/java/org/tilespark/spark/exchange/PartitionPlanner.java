@@ -49,7 +49,7 @@ record PartitionPlanner(int cores) {
   /** Tasks for each core if there are too many blocks to simulate. */
   private static final int TASKS_PER_CORE = 4;
 
-  /** A candidate count is about one part in this number larger than the one before. */
+  /** The candidate count after {@code n} is {@code n + 1 + n / STEP}. */
   private static final int STEP = 8;
 
   /**

@@ -6,8 +6,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The keys of a block's pieces in a shuffle, and their number: they precede the piece's own
- * columns.
+ * The keys by which the pieces of blocks are shuffled, and the number of places to which each piece
+ * is sent. In a row, the keys precede the piece's own columns.
  *
  * <p>Implementations are values (records): part of a plan, compared by {@code equals}, sent to
  * executors.

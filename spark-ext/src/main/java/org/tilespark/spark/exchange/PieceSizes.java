@@ -15,7 +15,9 @@ import org.tilespark.spark.block.Bytes;
  * blocks.
  */
 public final class PieceSizes {
-  /** Most parts of both tilings along an axis for which pieces are examined one by one. */
+  /**
+   * Most cells of both tilings together, along an axis, for which pieces are examined one by one.
+   */
   private static final long MOST_PARTS = 1 << 20;
 
   /** Most different sizes of pieces that are examined one by one. */
@@ -25,7 +27,10 @@ public final class PieceSizes {
   private final Cuts target;
   private final Optional<Images> images;
 
-  /** The pieces of every cell of {@code source} in every cell of {@code target}; both bounded. */
+  /**
+   * The pieces of every cell of {@code source} in every cell of {@code target}; the axes of both
+   * have ends.
+   */
   public PieceSizes(Cuts source, Cuts target) {
     this(source, target, Optional.empty());
   }
@@ -53,8 +58,8 @@ public final class PieceSizes {
   }
 
   /**
-   * The sum of a measure over all pieces. If there are very many different sizes, it uses their
-   * mean.
+   * The sum of a measure over all pieces. If there are very many different sizes, all pieces count
+   * as having the mean size.
    *
    * @param measure gives the measure of a piece from its count of elements
    */

@@ -79,7 +79,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   }
 
   /**
-   * The tasks that take the pieces, by positions in the output.
+   * The tasks that take the pieces, in terms of positions of columns in the output.
    *
    * @param shares partitioning that gives the task which takes a row
    * @param order order of a task's rows
@@ -100,11 +100,11 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
   }
 
   /**
-   * The nodes' tasks that need the pieces.
+   * The tasks of the node above, which need the pieces.
    *
-   * @param by columns of the pieces by which tasks take them
-   * @param partitions number of partitions of the tasks
-   * @param reads number of times that all partitions together are read
+   * @param by columns of a piece, whose hash gives the task that takes the piece
+   * @param partitions number of tasks, each with one partition of the pieces
+   * @param reads number of times that all blocks are examined, by all tasks together
    * @param order order of rows that a task needs
    */
   public record Readers(List<Attribute> by, int partitions, long reads, Seq<SortOrder> order) {}
@@ -113,7 +113,7 @@ public final class PiecesInPlaceExec extends MadeAnewExec<CutSpec> implements Re
    * The pieces of cached blocks; empty if the blocks are not in place, if an exchange is better, or
    * if Spark's shuffle was requested.
    *
-   * @param pieces plan of a cut, perhaps with marks
+   * @param pieces a {@link CutBlocks}, or a {@link PieceUnion} of one with marks
    */
   public static Optional<SparkPlan> of(
       SparkContext context,

@@ -28,7 +28,7 @@ import scala.math.Ordering;
  *
  * @param spec how blocks are cut
  * @param blocks ordinals of the block columns in the rows of blocks
- * @param read ordinals in the rows of blocks of the output columns that follow the keys
+ * @param read for each output column after the keys, its ordinal in the rows of blocks
  * @param rows schema of the rows of blocks
  * @param tasks the tasks that take rows of the output
  */
@@ -68,7 +68,7 @@ record PiecesOfTask(
     private final List<PieceKeys.Column> keyColumns = spec.keys().columns();
     private final long[] keys = new long[keyColumns.size()];
     private final int fields = keys.length + read.size();
-    // Values of the columns by which tasks take rows, for the current piece.
+    // A row of the current piece's keys and further columns, from which its task is computed.
     private final GenericInternalRow looked = new GenericInternalRow(fields);
     private final List<Integer> places = read.stream().map(blocks.offsets()::indexOf).toList();
     private final List<Integer> sizes = read.stream().map(blocks.sizes()::indexOf).toList();

@@ -20,7 +20,7 @@ public final class RowKeys {
   private final UnsafeProjection keyOf;
   private final Ordering<InternalRow> order;
 
-  /** Keys of the columns at {@code ordinals} in rows of {@code schema}. */
+  /** A reader of the key columns, which are at {@code ordinals} in rows of {@code schema}. */
   public static RowKeys at(StructType schema, List<Integer> ordinals) {
     return new RowKeys(
         ordinals.stream()

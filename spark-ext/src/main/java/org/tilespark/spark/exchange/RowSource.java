@@ -13,7 +13,7 @@ import org.tilespark.spark.catalyst.CarriesColumns;
 /**
  * The leaf of a plan that gives at most one row for each row of the leaf.
  *
- * @param columns columns of the leaf that the asked columns of the plan come from
+ * @param columns columns of the leaf from which the requested columns of the plan come
  * @param isWhole true if the plan filters no rows
  */
 public record RowSource(LogicalPlan leaf, List<Attribute> columns, boolean isWhole) {
@@ -49,7 +49,7 @@ public record RowSource(LogicalPlan leaf, List<Attribute> columns, boolean isWho
         : Optional.empty();
   }
 
-  /** The names of the leaf's columns. */
+  /** The names of {@link #columns()}. */
   public List<String> names() {
     return columns.stream().map(Attribute::name).toList();
   }

@@ -32,8 +32,8 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
   /**
    * Rows from which pieces for an exchange are cut, with small partitions joined to fit the work,
    * if they are computed partition by partition from a cached frame in the memory of this process.
-   * Spark runs a task for each partition, even an empty one, as hashing few blocks leaves, or one
-   * of few bytes. Other rows are returned unchanged.
+   * Spark runs a task for each partition, even if it has few bytes or, as happens when few blocks
+   * are hashed, none. Other rows are returned unchanged.
    *
    * @param onlyMoves true if tasks cut and copy blocks, and compute nothing
    */
@@ -74,8 +74,8 @@ public record SharedPartitions(int expected, List<List<Integer>> partitions)
   }
 
   /**
-   * The least number of lists of neighbouring partitions with at most {@code most} bytes in each
-   * list; a larger partition is alone.
+   * Neighbouring partitions in as few lists as possible, with at most {@code most} bytes in each
+   * list; a larger partition has a list of its own.
    */
   private static List<List<Integer>> fullShares(long[] bytes, long most) {
     List<List<Integer>> shares = new ArrayList<>();

@@ -28,16 +28,20 @@ final class SmallArrays {
   static final long MOST_BYTES = 4L << 20;
 
   /**
-   * Most bytes of an input from which the pieces are read: more than of the pieces, since the input
-   * may have other columns, and copies in a cache.
+   * Most bytes of an input from which the pieces are read: more than {@link #MOST_BYTES}, since the
+   * input may also have columns that are not read.
    */
   private static final BigInteger MOST_BYTES_READ = BigInteger.valueOf(4 * MOST_BYTES);
 
   private SmallArrays() {}
 
   /**
-   * True if pieces of {@code bytes} bytes are few bytes, read from a small source. If other
-   * operators than ours compute the blocks, their cost is unknown, and many tasks may be faster.
+   * True if the pieces have at most {@link #MOST_BYTES}, and their plan reads only small sources
+   * and computes little. If other operators than ours compute the blocks, their cost is unknown,
+   * and many tasks may be faster.
+   *
+   * @param bytes bytes of the pieces
+   * @param pieces plan of the pieces, or of their blocks
    */
   static boolean isSmall(long bytes, LogicalPlan pieces) {
     return bytes <= MOST_BYTES && isReadAtOnce(pieces);
@@ -62,8 +66,8 @@ final class SmallArrays {
   }
 
   /**
-   * These pieces, for one task: the query that finds the extents for marks reads without an
-   * exchange.
+   * The plan {@code pieces} for one task: the aggregation that finds the extents for the marks gets
+   * its rows in one partition, so that it needs no exchange.
    */
   static LogicalPlan inOneTask(LogicalPlan pieces) {
     return pieces.transformUp(

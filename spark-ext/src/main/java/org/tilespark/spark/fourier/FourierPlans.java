@@ -42,7 +42,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
  *   task      the whole volume, over x, y and z
  * </pre>
  *
- * <p>Other inputs need one further exchange at the beginning.
+ * <p>Inputs whose blocks do not fit the first stage need one further exchange before it.
  */
 public final class FourierPlans {
   private static final int RANK = 3;

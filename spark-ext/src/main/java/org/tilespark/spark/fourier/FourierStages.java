@@ -36,7 +36,8 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   private static final long LEAST_EVEN_BYTES = 64L << 20;
 
   /**
-   * Most blocks for each task that can run at once: with two, the last ones leave most tasks idle.
+   * Most blocks for each task that can run at once: with only two, most tasks would be idle while
+   * the last blocks are processed.
    */
   private static final int BLOCKS_PER_TASK = 4;
 
@@ -52,8 +53,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   /**
    * A transform to be planned.
    *
-   * @param axes numbers of the axes to transform, in their order, the halved one last
-   * @param halved number of the halved axis, or -1
+   * @param axes numbers of the axes to transform, in their order; the halved one is last
+   * @param halved number of the axis of which a real transform keeps only half of the frequencies,
+   *     or -1
    * @param permutation order of the volume's axes in the result
    * @param padTo for some axes, the extent to which zeros are added before the axis is transformed
    */

@@ -15,8 +15,8 @@ import org.tilespark.layout.Box;
 import org.tilespark.spark.options.Window;
 
 /**
- * An elementwise step with vectors that depend on the place in the whole array of the processed
- * part.
+ * An elementwise step whose program also reads vectors, each along one axis, that depend on where
+ * the processed part is in the whole array.
  */
 sealed interface PositionDependentStep extends ArrayStep {
   /** The program that computes each element. */

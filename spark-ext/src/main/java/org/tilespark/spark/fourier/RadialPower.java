@@ -101,7 +101,10 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
 
   private final Spec spec;
 
-  /** A constructor for Catalyst and plans; the children are the block's columns. */
+  /**
+   * A constructor for Catalyst, which copies expressions by it, and for code that makes plans; the
+   * children are the block's columns.
+   */
   public RadialPower(
       BlockArguments arguments,
       Spec spec,

@@ -27,7 +27,7 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
   private final boolean isLinear;
 
   /**
-   * A constructor for Catalyst and plans.
+   * A constructor for Catalyst, which copies expressions by it, and for code that makes plans.
    *
    * @param isLinear true for the plane, false for the mean alone
    * @param children the block's columns

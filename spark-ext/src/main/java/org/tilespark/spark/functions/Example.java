@@ -21,8 +21,8 @@ record Example(String statement, List<String> rows) {
   /**
    * The examples of a function.
    *
-   * @throws IllegalStateException if there is neither a file nor an example in the declaration, or
-   *     if a row precedes all statements
+   * @throws IllegalStateException if the declaration has no example and there is no file, or if the
+   *     last statement has no semicolon
    */
   static List<Example> of(String function, Operator operator) {
     List<Example> examples = new ArrayList<>();

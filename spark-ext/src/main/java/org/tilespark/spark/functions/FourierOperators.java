@@ -43,13 +43,11 @@ final class FourierOperators {
           "the finest step of any axis",
           "width of a ring, in cycles per unit of the spacing");
 
-  /**
-   * Options of forward transforms that an inverse does not have, and options whose default for an
-   * inverse comes from the metadata.
-   */
+  /** Options of a forward transform that an inverse does not have. */
   private static final Set<String> FORWARD =
       Set.of("output", "detrend", "window", "padTo", "spacing");
 
+  /** Options that an inverse by default takes from the metadata. */
   private static final Set<String> UNDONE = Set.of("axes", "norm", "real", "shift");
 
   static final Operator FFT =

@@ -179,7 +179,8 @@ final class SqlArguments {
   }
 
   /**
-   * The literal by which the optimizer replaces an expression that cannot be evaluated directly.
+   * The expression to evaluate in place of one that cannot be evaluated directly: what Spark
+   * replaces it by, or what an alias names; empty for other expressions.
    */
   private static Optional<Expression> evaluated(Expression expression) {
     return expression instanceof RuntimeReplaceable replaceable

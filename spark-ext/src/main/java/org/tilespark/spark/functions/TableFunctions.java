@@ -232,7 +232,7 @@ public enum TableFunctions {
   }
 
   /**
-   * The arguments of a call from Java or Scala by parameter.
+   * The arguments of a call from Java or Scala, by the names of their parameters.
    *
    * @param arguments values in positional order; all options are one object, named {@code options}
    * @throws IllegalArgumentException if an argument is null
@@ -252,8 +252,7 @@ public enum TableFunctions {
   /**
    * The plan of a call from Java or Scala.
    *
-   * @param arguments arguments by parameter as from {@link #named}, with plans in place of
-   *     DataFrames
+   * @param arguments arguments as from {@link #named}, with plans in place of DataFrames
    * @throws IllegalArgumentException if the arguments do not fit the operator; the message says
    *     what was found
    */

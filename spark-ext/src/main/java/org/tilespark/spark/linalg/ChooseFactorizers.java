@@ -14,7 +14,7 @@ import org.tilespark.spark.runtime.BackendPlanner;
 
 /**
  * Chooses the backend of each {@link FactorExpression} by the session's configuration when the
- * query is optimized, as physical nodes of ours choose theirs when it is planned.
+ * query is optimized, as tilespark's physical nodes choose theirs when it is planned.
  */
 public final class ChooseFactorizers extends Rule<LogicalPlan> {
   private final SparkContext context;

@@ -41,7 +41,7 @@ abstract class DenseExpression extends BlockExpression {
    *
    * @param block the block, whose row is valid
    * @param matrix the block's elements, which may be overwritten
-   * @param input row in which the further argument is
+   * @param input input row, by which the further argument is evaluated
    */
   abstract Object of(Block block, Dense matrix, InternalRow input);
 

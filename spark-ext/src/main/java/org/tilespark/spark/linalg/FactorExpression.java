@@ -33,8 +33,8 @@ abstract class FactorExpression extends DenseExpression {
 
   /**
    * True if the factors must have the same signs as factors that another task computes of the same
-   * block. They are then made on the CPU: a device that has no memory in one of the two tasks would
-   * give others.
+   * block. They are then computed on the CPU: if only one of the two tasks found memory on its
+   * device, the signs could differ.
    */
   boolean belongsToOthers() {
     return false;

@@ -356,7 +356,7 @@ public final class FactorPlans {
   }
 
   /**
-   * The largest singular value, or the sum of all.
+   * The largest singular value for {@link Norm#TWO}, otherwise the sum of all.
    *
    * @param call call of the norm as a reduction over both axes
    */
@@ -461,7 +461,8 @@ public final class FactorPlans {
   /**
    * The matrix [A | B] as one block.
    *
-   * @throws IllegalArgumentException if that does not fit a row, or A and B are not the same arrays
+   * @throws IllegalArgumentException if that does not fit a row, or the further columns of A and B
+   *     do not name the same matrices
    */
   private BlockFrame beside(FactorPlans b) {
     return oneBlock(joined(b), operator);
@@ -489,7 +490,7 @@ public final class FactorPlans {
   /**
    * The matrix in blocks that have all rows.
    *
-   * @param room most bytes of a block, given that A's factor is in the same row
+   * @param room most bytes of a block, which shares its row with A's factor
    */
   private BlockFrame inStrips(long room) {
     if (room < bytes(1)) {
@@ -566,7 +567,7 @@ public final class FactorPlans {
     return known;
   }
 
-  /** The plan of the only factor of the whole matrix. */
+  /** A plan of the only factor that {@code spec} gives of the whole matrix. */
   private LogicalPlan only(FactorSpec spec, Shape extents) {
     return only(whole(), spec, extents);
   }
@@ -576,7 +577,10 @@ public final class FactorPlans {
         whole, spec, Map.of(spec.made().factors().get(0), FactorTable.oneBlock(extents)), false);
   }
 
-  /** The plan of a row for each block: its further columns, and its elements as named columns. */
+  /**
+   * A plan that gives a row for each block: its further columns, and its elements as columns with
+   * these names.
+   */
   private LogicalPlan asRows(LogicalPlan blocks, List<String> names, DataType type) {
     BlockFrame frame = BlockFrame.of(blocks, BlockKind.MATRIX, operator);
     List<NamedExpression> columns = new ArrayList<>(frame.further());
@@ -644,7 +648,7 @@ public final class FactorPlans {
   }
 
   /**
-   * A plan of a row for each struct of the array that {@code factors} gives, with further columns.
+   * A plan that gives a row for each struct of the array {@code factors}, with the further columns.
    */
   static LogicalPlan generated(
       LogicalPlan plan,

@@ -9,7 +9,8 @@ import org.tilespark.layout.ElementType;
  *
  * @param columns number of columns of A; a block [A | B] has more
  * @param largest number of largest eigenvalues or singular values to compute; -1 for all
- * @param tolerance ratio to the largest singular value up to which a singular value counts as zero
+ * @param tolerance ratio to the largest singular value up to which a singular value counts as zero;
+ *     for {@link Factoring#COUNT_ABOVE} the bound itself
  * @param result type of the results: FLOAT32 or FLOAT64
  */
 public record FactorSpec(
@@ -33,7 +34,7 @@ public record FactorSpec(
     return new FactorSpec(made, columns, largest, ratio, result);
   }
 
-  /** This work for the largest eigenvalues alone. */
+  /** This work for the {@code count} largest eigenvalues or singular values alone. */
   public FactorSpec withLargest(int count) {
     return new FactorSpec(made, columns, count, tolerance, result);
   }

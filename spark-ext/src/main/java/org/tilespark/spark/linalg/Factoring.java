@@ -15,7 +15,8 @@ public enum Factoring {
   /** The singular values alone of {@link #SVD}. */
   SVDVALS(false, "s"),
   /**
-   * As {@link #SVD} with the largest values, and with [U | A] in place of U, for {@link TallQr}.
+   * As {@link #SVD}, but with the largest singular values only, and with [U | A] in place of U, for
+   * {@link TallQr}.
    */
   STACK_SVD(false, "u", "s", "vt"),
   /** The thin factors of A = Q R. */

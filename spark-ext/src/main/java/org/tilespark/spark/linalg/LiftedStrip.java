@@ -12,7 +12,8 @@ import scala.collection.immutable.Seq;
 /**
  * The values of Q X, where Q is that of a strip's thin QR factorization: the strip's rows of the
  * left factor that {@link TallQr#lifted} computes. The children are the columns of the strip's
- * block, then the values of [X | R], DOUBLE, with the R to which Q belongs.
+ * block, then the values of [X | R], DOUBLE, where R is what {@link StripTriangle} gave for the
+ * strip, so that Q R is the strip.
  */
 public final class LiftedStrip extends FactorExpression {
   private final int cols;

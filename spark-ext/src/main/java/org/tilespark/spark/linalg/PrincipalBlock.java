@@ -12,9 +12,9 @@ import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
- * The principal components of a matrix, from a block that was computed from it: an array of structs
- * as {@link FactorBlock} gives it. The children are the block's columns, then the number by which
- * the elements of the matrix were divided, a DOUBLE.
+ * The principal components of a matrix, from a block that was computed from the matrix, see {@link
+ * PrincipalSpec.Of}: an array of structs as {@link FactorBlock} gives it. The children are the
+ * block's columns, then the number by which the elements of the matrix were divided, a DOUBLE.
  *
  * <p>In each component, the element of the largest absolute value is positive.
  */
@@ -135,8 +135,8 @@ public final class PrincipalBlock extends FactorExpression {
   }
 
   /**
-   * Sets a column to zero if its norm is at most {@code rounding}, the rounding error of its mean,
-   * since then its values are equal.
+   * Sets a column to zero if its norm is at most {@code rounding}, the rounding error of its mean:
+   * the values from which the mean was subtracted are then all equal, up to rounding.
    */
   private static void clearUpTo(double rounding, Dense matrix, int column) {
     double length = 0;

@@ -21,7 +21,7 @@ public record PrincipalSpec(Of of, long rows, int k, ElementType result) impleme
 
   /** The content of the block from which components are computed. */
   public enum Of {
-    /** The factor R of [1 | A]. */
+    /** The factor R of [1 | A], the matrix with a column of ones before it. */
     TRIANGLE(COMPONENTS, SINGULAR_VALUES, VARIANCE, RATIO, MEAN),
     /** The products of the centred columns with each other. */
     COLUMNS(COMPONENTS, SINGULAR_VALUES, VARIANCE, RATIO),

@@ -9,8 +9,8 @@ import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /**
- * The values of the solution X of A X = B, where B is a strip and A is factorised. The children are
- * the columns of B's block, then the values of A's factor.
+ * The values of the solution X of A X = B, where the block is a strip of B and a factor of A is
+ * given. The children are the columns of B's block, then the values of A's factor.
  */
 public final class SolvedBlock extends FactorExpression {
   private final FactorSpec spec;

@@ -65,10 +65,10 @@ record StripFactors(FactorExpression by, Block block, Dense strip) {
    * The product W X with the orthogonal matrix W for which {@code to} is nearest to {@code W from},
    * up to a small factor.
    *
-   * <p>Both are an R of the same matrix up to rounding, so in their polar decompositions R = P H
-   * the factors H differ only by rounding, for any rank (N. J. Higham, Functions of Matrices, 2008,
-   * section 8.1). W maps one P to the other. Columns are scaled to equal size first, so that each
-   * column's error is proportional to it.
+   * <p>{@code to} and {@code from} are each an R of the same matrix up to rounding, so in their
+   * polar decompositions R = P H the factors H differ only by rounding, for any rank (N. J. Higham,
+   * Functions of Matrices, 2008, section 8.1). W maps one P to the other. Columns are scaled to
+   * equal size first, so that each column's error is proportional to it.
    */
   private static Dense turned(Factorizer lapack, Dense to, Dense from, Dense x) {
     int n = from.cols();

@@ -12,16 +12,16 @@ import org.tilespark.spark.runtime.BroadcastLimit;
  * The sizes of the strips of a tall matrix: pure functions of extents.
  *
  * @param stripBytes usual bytes of a strip, its elements counted as doubles
- * @param topBytes most bytes of a stack of triangles that is factorised as one block, its elements
- *     counted as doubles
+ * @param topBytes most bytes of a stack of the strips' triangles R that is factorised as one block,
+ *     its elements counted as doubles
  * @param tasks tasks that can run at once
  * @param broadcastBytes most bytes of a left factor that is broadcast to the strips; a larger one
  *     is exchanged
  */
 record StripSizes(long stripBytes, long topBytes, int tasks, long broadcastBytes) {
   /**
-   * A strip has at least this number times more rows than columns, so that a stack of triangles is
-   * shorter than the matrix by as much.
+   * A strip has at least this many times as many rows as columns, so that a stack of triangles is
+   * that many times shorter than the matrix.
    */
   private static final int TALL = 4;
 
@@ -56,7 +56,7 @@ record StripSizes(long stripBytes, long topBytes, int tasks, long broadcastBytes
 
   /**
    * Rows of a full strip: those of the blocks, if these are whole rows and not too short; otherwise
-   * the number that gives each task a strip, but not less than makes strips tall.
+   * the number that gives each task a strip, but at least {@link #TALL} times the count of columns.
    *
    * @param blockShape shape of the blocks, if it is stated
    */

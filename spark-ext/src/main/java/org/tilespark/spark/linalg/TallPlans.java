@@ -95,7 +95,7 @@ final class TallPlans {
     return only(FactorSpec.of(Factoring.SVDVALS, Math.toIntExact(cols), result), Shape.of(cols, 1));
   }
 
-  /** The Moore-Penrose inverse of A: A = Q S has the inverse S^+ Q^T. */
+  /** The Moore-Penrose inverse of A = Q S, where S is {@link TallQr#top}: S^+ Q^T. */
   LogicalPlan pinv(double tolerance) {
     FactorSpec spec =
         FactorSpec.of(Factoring.STACK_PINV, Math.toIntExact(cols), ElementType.FLOAT64)
@@ -103,7 +103,7 @@ final class TallPlans {
     return transposed(qr.lifted(only(spec, Shape.of(qr.topRows(), 2 * cols)), cols, result));
   }
 
-  /** The table of factors of [A | B], for which this object plans. */
+  /** The table of factors of the matrix [A | B], over which this object was made. */
   LogicalPlan table(FactorSpec spec, Map<String, ArrayMetadata> known) {
     return FactorPlans.of(qr.top(), spec, known, true);
   }

@@ -156,8 +156,8 @@ final class TallQr {
   }
 
   /**
-   * The left factor of A that corresponds to a left factor of {@link #top}: with the same right
-   * factor, their products are A and the top.
+   * The left factor of A that corresponds to a left factor of {@link #top}: multiplied with the
+   * same right factor, the former gives A and the latter the top.
    *
    * @param left [X | top], topRows x (k + cols) of DOUBLE, in any blocks, with the further columns
    *     of A; X must belong to this top, which is not computed again

@@ -36,11 +36,11 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
   private final VectorSide sideB;
   private final TileProducts products;
   private final UnsafeProjection heads;
-  // By the matrix of the queries
+  // Best candidates, by the grouping columns of the queries' matrix
   private final Map<UnsafeRow, BestScores> best = new LinkedHashMap<>();
   private UnsafeRow held; // the matrix whose vectors the small side holds; null before the first
   private Iterator<InternalRow> results = Collections.emptyIterator();
-  // Matrices whose candidates are not given yet; null before the end
+  // Matrices whose candidates are not given yet; null until all blocks are reduced
   private Iterator<UnsafeRow> unsent;
 
   /**
@@ -121,7 +121,7 @@ final class BroadcastReduceTask implements Iterator<InternalRow>, AutoCloseable 
             products);
   }
 
-  /** Gathers the vectors of a matrix that every task has. */
+  /** Gathers the broadcast vectors of a matrix, given by its grouping columns. */
   private void hold(UnsafeRow matrix) {
     VectorSide side = largeIsRight ? sideA : sideB;
     side.begin(0, largeIsRight ? spec.m() : spec.n());

@@ -41,15 +41,15 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private final LargeBlocks blocks;
   private final Map<UnsafeRow, Pieces> small;
   private final PanelMultiplier multiplier;
-  private final List<UnsafeRow> groups = new ArrayList<>(); // of the multiplied matrices
+  private final List<UnsafeRow> groups = new ArrayList<>(); // grouping columns of each matrix
   private final PanelPair panels;
   private final TileBlocks tiles;
   private final Marks marks;
-  private final boolean isMarking; // true if this task marks the blocks of C
-  private UnsafeRow marked; // the matrix marked last; null before the first
+  private final boolean isMarking; // true if this task gives Marks for its blocks' matrices
+  private UnsafeRow marked; // the matrix whose marks came last; null before the first
   private final Iterator<Zeros> zeros;
 
-  private HostMemory zero; // bytes of 0; null until needed
+  private HostMemory zero; // elements of zero blocks; null until needed
 
   // The part of the current block that remains to be multiplied.
   private boolean inBlock;
@@ -71,7 +71,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
    * The products of one partition.
    *
    * @param partition the partition of the operand that stays; if products are partial, partition 0
-   *     also marks the blocks of C
+   *     also gives the {@link Marks} of all broadcast matrices, unless one matrix serves all
    * @param tiles cuts tiles into blocks
    */
   BroadcastTask(
@@ -88,7 +88,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     this.blocks = new LargeBlocks(job, large, partition.blocks());
     this.small = pieces(broadcast.pieces());
     this.multiplier = multiplier;
-    Cuboids uncut = Cuboids.uncut(spec.extents()); // so that places of tiles are indices
+    Cuboids uncut = Cuboids.uncut(spec.extents()); // so that places of tiles are indices, not ranks
     this.panels = new PanelPair(job, uncut, multiplier, listener);
     this.tiles = tiles;
     boolean isMarked = job.partial() && spec.m() > 0 && spec.n() > 0;
@@ -103,7 +103,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
             : Collections.emptyIterator();
   }
 
-  /** Zero blocks of C: those in a range of M or N that no block of the large operand covers. */
+  /** A zero block of C: one in a range of M or N that no block of the large operand covers. */
   private record Zeros(UnsafeRow group, Tile tile) {}
 
   private List<Zeros> zeros(InternalRow[] ranges) {
@@ -138,7 +138,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     }
   }
 
-  /** Starts a block of zeros, or of the epilogue's results for zeros. */
+  /** Starts giving a block of zeros, or of the epilogue's results for zeros. */
   private void handOut(Zeros block) {
     long elements = block.tile().rows() * block.tile().cols();
     long bytes = elements * spec.type().bytes();
@@ -191,7 +191,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     return inBlock;
   }
 
-  /** The panels of the small matrix for blocks that begin at one place along K. */
+  /** Identity of the small matrix's panels for blocks that begin at one place along K. */
   private record Part(UnsafeRow group, long innerStart) {}
 
   /**
@@ -295,14 +295,14 @@ final class BroadcastTask implements Iterator<InternalRow> {
       this.most = longest;
     }
 
-    /** Adds the elements between two places along K. */
+    /** Adds the elements between two places along K to a panel. */
     void addTo(PanelSide panel, long from, long to, MultiplySpec spec) {
       int first = Arrays.binarySearch(starts, from - most + 1);
       if (first < 0) {
         first = -first - 1;
       }
       while (first > 0 && starts[first - 1] > from - most) {
-        first--; // the search finds any of equal ones
+        first--; // the binary search finds any of several equal starts
       }
       for (int i = first; i < rows.length && starts[i] < to; i++) {
         InternalRow row = rows[i];
@@ -318,8 +318,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
   }
 
   /**
-   * Gives one row without values for each block of C, so that the summing node notices blocks
-   * without any part.
+   * Gives one row without values for each block of C, so that {@link SumBlocksExec} notices blocks
+   * without any partial product.
    */
   private final class Marks implements Iterator<InternalRow> {
     private final Queue<UnsafeRow> groups = new ArrayDeque<>();

@@ -25,8 +25,8 @@ import scala.collection.immutable.Seq;
 
 /**
  * Checks, before the multiply, that the coordinates of an operand's blocks tile each matrix. Emits
- * one empty marker row per matrix and, with missing=zero, one row for each range of M or N that no
- * block covers.
+ * one row with an empty range for each matrix, so that it is known to exist, and with missing=zero
+ * one row for each range of M or N that no block covers.
  */
 public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
   // The output, before grouping columns: a range along M or N.
@@ -68,7 +68,7 @@ public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
     return check.over(child.execute(), InternalRow.class, false);
   }
 
-  /** Checks the places of one partition: all those of its matrices. */
+  /** Checks the places of one partition, which holds all those of each of its matrices. */
   private record Check(PanelTask.Job job, boolean right, List<Integer> ordinals)
       implements PartitionTask<InternalRow, InternalRow> {
     private static final int RANK = 2; // axes of a place: outer and inner

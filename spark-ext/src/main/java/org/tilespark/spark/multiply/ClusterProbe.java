@@ -19,7 +19,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * reported.
  */
 record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backend) {
-  /** The largest number of batches that a deep panel may have. */
+  /** Most bytes of a pair of panels, in batches ({@link TileSparkConf#BATCH_SIZE}). */
   static final long BATCHES = 4;
 
   ClusterResources find() {
@@ -51,8 +51,8 @@ record ClusterProbe(SparkContext context, MultiplySpec spec, BackendChoice backe
   }
 
   /**
-   * Device memory that is left for shared panels if there is one executor with one device; the
-   * maximum if no executor has reported its memory.
+   * Device memory that is left for shared panels if there is one executor with one device; {@link
+   * Long#MAX_VALUE} if no executor has reported its memory.
    *
    * @param tasks number of concurrent tasks
    * @param tile most bytes of a tile

@@ -7,16 +7,17 @@ import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
- * The keys of an operand's pieces: the part of the operand; or, if parts are not shared, every
- * cuboid that needs the piece, which are all along N for A and all along M for B. The columns are
- * those of {@link PieceColumns}.
+ * The keys by which an operand's pieces are shuffled. If cuboids share parts of the operand, a
+ * piece has the key of its part. Otherwise each cuboid that needs the piece gets a copy with the
+ * cuboid's key: for A these are all cuboids along N, for B all along M. The columns are those of
+ * {@link PieceColumns}.
  *
- * @param cuboids the cuboids
+ * @param cuboids the cuboids of the product
  * @param right true for B; the only operand of a gram is A
  * @param innerAxis the operand's axis that corresponds to K: 0 or 1
  */
 record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements PieceKeys {
-  /** The cuts of the operand: at cuboids, and along K at panels. */
+  /** The cuts of the operand: where cuboids begin, and along K where panels begin. */
   Cuts cuts() {
     AxisCuts outer = right ? cuboids.axisN() : cuboids.axisM();
     return innerAxis == 0 ? Cuts.of(cuboids.panels(), outer) : Cuts.of(outer, cuboids.panels());

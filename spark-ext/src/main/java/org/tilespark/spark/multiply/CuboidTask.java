@@ -101,7 +101,10 @@ abstract class CuboidTask implements Iterator<InternalRow> {
     return piece != null && labels.key(piece) == key;
   }
 
-  /** True if the next piece belongs to the cuboid with a key, and to a matrix. */
+  /**
+   * True if the next piece belongs to the cuboid with a key, and to the matrix with these grouping
+   * columns.
+   */
   protected final boolean isOf(int key, UnsafeRow group) {
     return isOf(key) && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
   }
@@ -123,8 +126,8 @@ abstract class CuboidTask implements Iterator<InternalRow> {
   }
 
   /**
-   * The box of the values in the next piece's row: its own box, or its block's if it is read in
-   * place.
+   * The box of the values in the next piece's row: the piece's own box, or the box of its whole
+   * block if the row refers to the block's values.
    */
   private Box boxOfValues() {
     InternalRow own = piece instanceof JoinedRow labelled ? labelled.getLeft() : piece;

@@ -24,8 +24,8 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  *
  * <p>Cuboids with a partition each share the <em>parts</em> of the operands: A's elements in a
  * range of M and a range of K, or B's in a range of N and a range of K, are a partition of the
- * shuffle, which all cuboids that need it read. So each piece is shuffled once. Other cuboids, if
- * there are many matrices or blocks stay in place, get copies.
+ * shuffle, which all cuboids that need it read. So each piece is shuffled once. Otherwise, if there
+ * are many matrices or blocks stay in place, each cuboid that needs a piece gets a copy.
  *
  * <p>Immutable.
  */
@@ -39,9 +39,9 @@ public final class Cuboids implements Serializable {
   private final long depth;
   private final boolean gram;
   private final int partitions;
-  private final boolean hashed; // true if each key hashes to the number of its cuboid
+  private final boolean hashed; // true if each key hashes to its cuboid's partition
   private final int[] keys; // key of each cuboid, by its number
-  private final int[] partKeys; // key of each part, by its number; empty if none are shared
+  private final int[] partKeys; // key of each part, by its number; empty if parts are not shared
   private final Axis axisInPlace; // axis whose bands stay in their partitions; null if none do
   private final Bands bands; // the bands of that axis
 
@@ -154,16 +154,17 @@ public final class Cuboids implements Serializable {
     return keys.length;
   }
 
-  /** Count of partitions of the shuffle that brings pieces to cuboids. */
+  /** Count of partitions over which the cuboids are distributed, including those without one. */
   public int partitions() {
     return partitions;
   }
 
   /**
-   * One side of all cuboids, with a partition for each, in the order of their numbers. On the
-   * diagonal of a gram, B's part is A's and is not read twice.
+   * The parts of one operand that the cuboids need, in a partition for each cuboid, in the order of
+   * their numbers. On the diagonal of a gram, B's part is A's: B's partition is empty, so that the
+   * part is not read twice.
    *
-   * @param parts partitions as {@link #part} counts them
+   * @param parts parts of the operands, each in the partition with its number, see {@link #part}
    */
   RDD<InternalRow> parts(RDD<InternalRow> parts, boolean right) {
     List<List<Integer>> partitions = new ArrayList<>();
@@ -188,8 +189,8 @@ public final class Cuboids implements Serializable {
   }
 
   /**
-   * The part of an operand in range {@code outer} of M, or of N for B, and range {@code r} of K. In
-   * a gram, A's parts are also B's.
+   * The number of the part of an operand in range {@code outer} of M, or of N for B, and range
+   * {@code r} of K. In a gram, A's parts are also B's.
    */
   int part(boolean right, int outer, int r) {
     return ((right && !gram ? p() : 0) + outer) * r() + r;
@@ -235,7 +236,7 @@ public final class Cuboids implements Serializable {
     return axis == axisInPlace ? bands.rank(element) : element;
   }
 
-  /** End of the range, from an index on, in which ranks are as consecutive as indices. */
+  /** End of the longest run of indices from {@code element} on whose ranks are consecutive too. */
   long runEnd(Axis axis, long element) {
     return axis == axisInPlace ? bands.bandEnd(element) : Long.MAX_VALUE;
   }
@@ -245,7 +246,7 @@ public final class Cuboids implements Serializable {
     return axisM;
   }
 
-  /** The cuts of N, likewise. */
+  /** The cuts of N; if it has bands, at their boundaries. */
   public AxisCuts axisN() {
     return axisN;
   }
@@ -287,7 +288,10 @@ public final class Cuboids implements Serializable {
     return isOne && partition < keys.length ? OptionalInt.of(partition) : OptionalInt.empty();
   }
 
-  /** The number of the range along M or N in which an operand's part is. */
+  /**
+   * The number of the range of M or N that holds part {@code part} of {@link #axisM} or {@link
+   * #axisN}.
+   */
   int range(Axis axis, long part) {
     return axis == axisInPlace
         ? bands.range(bands.rank((axis == Axis.M ? axisM : axisN).low(part)))
@@ -302,15 +306,15 @@ public final class Cuboids implements Serializable {
     return gram ? firstOfRow(p) + r * (q() - p) + (q - p) : (p * r() + r) * q() + q;
   }
 
-  /** The first cuboid of a gram in range {@code p} of M. */
+  /** The number of a gram's first cuboid in range {@code p} of M. */
   private int firstOfRow(int p) {
     return (p * q() - p * (p - 1) / 2) * r();
   }
 
   /**
-   * The preferred device of a partition's cuboid, so that each device gets the fewest operands. If
-   * K is cut, ranges of K go to different devices, since they share no part; otherwise ranges of N
-   * do.
+   * The preferred device of a partition's cuboid, so that as few operands as possible are uploaded
+   * to each device. If K is cut, ranges of K go to different devices, since they share no part;
+   * otherwise ranges of N do.
    *
    * @return number of the device, from 0; empty if there is no preference, or if devices would get
    *     unequal shares of cuboids
@@ -330,7 +334,7 @@ public final class Cuboids implements Serializable {
     return keys[cuboid];
   }
 
-  /** The cuboid of a key. */
+  /** The number of the cuboid that has a key. */
   int ofKey(int key) {
     return (hashed ? ofPartition(Exchange.partition(key, partitions)) : OptionalInt.of(key))
         .stream()

@@ -39,7 +39,7 @@ final class LargeBlocks {
   private HostMemory values;
   private UnsafeRow group;
 
-  /** The blocks that a cursor gives, before the first one. */
+  /** The blocks that a cursor gives; {@link #advance} moves to the first one. */
   LargeBlocks(PanelTask.Job job, Side side, BlockCursor cursor) {
     this.job = job;
     this.spec = job.spec();

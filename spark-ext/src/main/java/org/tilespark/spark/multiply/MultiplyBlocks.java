@@ -91,7 +91,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
     this.places = places;
   }
 
-  /** A product that does not read places. */
+  /** A product that does not read the places of blocks in addition to its operands. */
   public MultiplyBlocks(
       MultiplySpec spec,
       Seq<Attribute> inputs,
@@ -129,7 +129,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
     return all.subList(all.size() - spec.groups(), all.size());
   }
 
-  /** True if the places of the larger operand's blocks are read too. */
+  /** True if the places of the larger operand's blocks are read in addition to the operands. */
   public boolean watches() {
     return places.nonEmpty();
   }
@@ -143,23 +143,29 @@ public final class MultiplyBlocks extends LogicalBlockNode
             && LogicalBlockNode.covers(operands().get(right ? 1 : 0), spec.extents(right));
   }
 
-  /** The plan that gives the places of the larger operand's blocks, if they are read. */
+  /**
+   * The plan that gives the places of the larger operand's blocks; call only if {@link #watches} is
+   * true.
+   */
   public LogicalPlan places() {
     return places.head();
   }
 
-  /** The columns of the places, in {@link PlaceColumn}'s order. */
+  /** The columns of {@link #places}, in {@link PlaceColumn}'s order. */
   public List<Attribute> placeColumns() {
     return ScalaInterop.list(placeColumns);
   }
 
-  /** This product, which also reads places: all columns of {@code plan}. */
+  /**
+   * This product, which also reads the places of the larger operand's blocks: all columns of {@code
+   * plan}.
+   */
   public MultiplyBlocks watching(LogicalPlan plan) {
     return new MultiplyBlocks(
         spec, inputs, produced, operands, plan.output(), ScalaInterop.<LogicalPlan>seq(plan));
   }
 
-  /** This product of other operands, without places; it has the same output columns. */
+  /** A product of other operands with the output columns of this one; it does not read places. */
   public MultiplyBlocks with(
       MultiplySpec newSpec, List<List<Attribute>> newInputs, List<LogicalPlan> newOperands) {
     List<Attribute> all = new ArrayList<>();
@@ -180,7 +186,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
         spec, inputs, ScalaInterop.seq(columns), operands, placeColumns, places);
   }
 
-  /** A product's operations grow faster than its bytes. */
+  /** False: a product's operations grow faster than its bytes. */
   @Override
   public boolean costsLittle() {
     return false;

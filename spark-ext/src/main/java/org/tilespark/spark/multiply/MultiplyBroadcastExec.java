@@ -161,7 +161,7 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
     }
   }
 
-  /** Ordinals of the large side's columns. */
+  /** The large side, with the ordinals of its columns. */
   private LargeBlocks.Side side() {
     List<Integer> ordinals = ChildColumns.ordinals(this, large, inputs);
     return new LargeBlocks.Side(

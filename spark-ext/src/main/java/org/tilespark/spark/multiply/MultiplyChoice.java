@@ -32,7 +32,7 @@ final class MultiplyChoice {
   private final MultiplySpec spec;
   private final BackendChoice backend;
   private final ClusterResources resources;
-  private List<Optional<PartitionedOperand>> partitioned; // of A and B; null until asked for
+  private List<Optional<PartitionedOperand>> partitioned; // A and B; null until asked for
 
   /** The choice for one product. */
   MultiplyChoice(SparkContext context, MultiplyBlocks product) {
@@ -45,7 +45,7 @@ final class MultiplyChoice {
     this.resources = new ClusterProbe(context, spec, backend).find();
   }
 
-  /** Memory and rates of one task and the cluster. */
+  /** The size of the cluster, the memory of one task, and the rates of moving and computing. */
   ClusterResources resources() {
     return resources;
   }
@@ -78,7 +78,10 @@ final class MultiplyChoice {
     }
   }
 
-  /** Partitioning of C if an operand stays in place; empty for shuffled cuboids. */
+  /**
+   * Partitioning of C if cuboids are in the partitions of an operand's blocks; empty for other
+   * strategies, or if it cannot be known.
+   */
   Optional<BlockPartitioning> partitioningInPlace(CuboidPlan plan) {
     return plan.chosen().strategy().isInPlace() && spec.reduction().isEmpty()
         ? operandInPlace(plan).partitioningOfC(product)
@@ -184,8 +187,8 @@ final class MultiplyChoice {
   }
 
   /**
-   * True if the products of an operand's blocks with the whole other operand are blocks of C, or
-   * can be reduced.
+   * True if the products of an operand's blocks with the whole other operand are known to be whole
+   * blocks of C, or can be reduced, and missing blocks of the operand are found.
    */
   private boolean makesWholeBlocks(boolean right) {
     MultiplySpec.Side side = spec.side(right);

@@ -51,7 +51,7 @@ abstract class MultiplyExec extends PhysicalBlockNode {
     return PanelTask.Job.of(spec, partial, produced).withMatrices(matrices);
   }
 
-  /** The metrics for the tasks; shows the prediction next to them. */
+  /** The metrics for the tasks; also sets the metrics of the prediction. */
   final MultiplyMetrics taskMetrics() {
     MultiplyMetrics.tell(metrics(), prediction, sparkContext());
     return new MultiplyMetrics(metrics());

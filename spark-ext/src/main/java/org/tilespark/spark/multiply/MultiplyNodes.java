@@ -36,7 +36,7 @@ import org.tilespark.spark.runtime.BackendChoice;
  * multiply them. If K is cut, a second shuffle collects partial blocks, which are added.
  */
 public final class MultiplyNodes {
-  /** Least depth of panels, if memory allows it: for shallower ones, transfers dominate. */
+  /** Least extent of panels along K, if memory allows it: for less, transfers dominate. */
   private static final long GOOD_DEPTH = 256;
 
   private final SparkContext context;
@@ -93,8 +93,8 @@ public final class MultiplyNodes {
             : partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan tiles =
         new MultiplyPanelsExec(
-            // Steps on the result wait for whole sums. Without them products that differ in their
-            // steps alone have equal plans of partial sums, which Spark computes once.
+            // The epilogue waits for whole sums. Without it, products that differ in the epilogue
+            // alone have equal plans of partial sums, which Spark computes once.
             partial ? spec.withoutEpilogue() : spec,
             cuboids,
             matrices(),
@@ -131,8 +131,8 @@ public final class MultiplyNodes {
 
   /**
    * The pieces of each operand, read in place from cached blocks; empty if one operand is not
-   * cached, or if there are several matrices, since both operands' pieces are merged only by their
-   * places.
+   * cached, if a single task gathers all pieces, or if there are several matrices, since both
+   * operands' pieces are merged only by their places.
    */
   private List<SparkPlan> cachedPieces(Cuboids cuboids, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
@@ -152,7 +152,7 @@ public final class MultiplyNodes {
     return all.size() == product.operands().size() ? all : new ArrayList<>();
   }
 
-  /** The pieces of both operands, in the partitions of their cuboids. */
+  /** The pieces of both operands, shuffled by the parts or cuboids to which they belong. */
   private SparkPlan shuffledPieces(Cuboids cuboids, List<Attribute> groups) {
     List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
     List<SparkPlan> cut = new ArrayList<>();
@@ -165,7 +165,10 @@ public final class MultiplyNodes {
         : Exchange.shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
   }
 
-  /** True if one task multiplies, and can read all pieces before an exchange would start. */
+  /**
+   * True if one task multiplies, and the operands are so small that it reads all pieces before an
+   * exchange would start.
+   */
   private boolean isOneTask(Cuboids cuboids) {
     long bytes = pieceBytes(cuboids, false);
     return cuboids.count() == 1
@@ -318,8 +321,8 @@ public final class MultiplyNodes {
   }
 
   /**
-   * The extent of panels along K: a pair of panels has about the bytes of a batch; whole blocks, or
-   * equal parts of a block.
+   * The extent of panels along K: that of whole blocks, or of equal parts of a block, with which a
+   * pair of panels has about the bytes of a batch ({@link TileSparkConf#BATCH_SIZE}).
    */
   private long depth(long m, long n, long k) {
     if (spec.reduction().isDefined()) {
@@ -338,7 +341,10 @@ public final class MultiplyNodes {
     return (block + pieces - 1) / pieces;
   }
 
-  /** Matrices that a task multiplies at once: operands and result together about a batch. */
+  /**
+   * Number of matrices that a task multiplies at once: their operands and results together have
+   * about the bytes of a batch ({@link TileSparkConf#BATCH_SIZE}).
+   */
   private long matrices() {
     if (spec.groups() == 0 || spec.reduction().isDefined()) {
       return 1;
@@ -396,7 +402,8 @@ public final class MultiplyNodes {
           Bytes.sum(
               Bytes.product(
                   every(large.inner(), spec.k()).parts(), bytes(products, blocks, partialRow())),
-              Bytes.product(blocks.cells(), partialRow().withoutValues())); // rows of marks
+              // A row without values marks each block of C.
+              Bytes.product(blocks.cells(), partialRow().withoutValues()));
     }
     return prediction(plan, 0, partials, pieceBytes(Cuboids.uncut(spec.extents()), smallIsRight));
   }

@@ -50,7 +50,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
  * its columns.
  */
 public final class MultiplyPlans {
-  /** Rows and columns of blocks about which nothing is known. */
+  /** Assumed rows and columns of blocks whose shape is not known. */
   private static final long UNKNOWN_BLOCK = 1024;
 
   private MultiplyPlans() {}
@@ -109,7 +109,7 @@ public final class MultiplyPlans {
     MatrixShape shapeA = MatrixShape.of(left, options.missing(), asDataset, operator);
     MatrixShape shapeB =
         areSame(left, right)
-            ? shapeA // looked at once
+            ? shapeA // so that its coordinates are aggregated once
             : MatrixShape.of(right, options.missing(), asDataset, operator);
     MatrixShape knownA = shapeA.op(options.transposeA());
     MatrixShape knownB = shapeB.op(options.transposeB());
@@ -355,8 +355,9 @@ public final class MultiplyPlans {
   }
 
   /**
-   * The shape of C's blocks: cut as the operands' blocks, if the result has about their size or the
-   * usual size. Square blocks of a square matrix stay square, for grams.
+   * The shape of C's blocks: the rows of A's blocks and the columns of B's, changed by {@link
+   * UsualShape} if these blocks would be larger than the operands' blocks and the usual size, or
+   * many and small. Square blocks of a square matrix stay square, for grams.
    */
   private static Shape blockShape(Shape extents, MatrixShape a, MatrixShape b, ElementType type) {
     long largest = Math.max(a.blockBytes(type), b.blockBytes(type));

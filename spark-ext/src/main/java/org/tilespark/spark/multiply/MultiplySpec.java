@@ -43,9 +43,8 @@ public record MultiplySpec(
    * @param outer the blocks' extent along the axis that C has too, m or n; a hint for cuts and
    *     costs
    * @param inner the blocks' extent along k; also a hint
-   * @param spans true if the metadata states that each block spans k
-   * @param stated true if the metadata states these extents, so that blocks begin at multiples of
-   *     them
+   * @param spans true if each block is known to span k
+   * @param stated true if these extents are known, so that blocks begin at multiples of them
    * @param common true if the operand is one matrix that is multiplied with each matrix of the
    *     other operand
    * @param parts elements along m or n for each number of the matrix: 2 if real and imaginary parts
@@ -94,7 +93,7 @@ public record MultiplySpec(
    * @param text description in words
    */
   public record Epilogue(List<ElementwiseProgram> programs, String text) implements Serializable {
-    /** C as it is. */
+    /** No programs: C as it is. */
     public static final Epilogue NONE = new Epilogue(List.of(), "");
 
     /** Copies the list. */
@@ -245,8 +244,9 @@ public record MultiplySpec(
   }
 
   /**
-   * True if reduced results of tasks must be merged; {@code spread} if tasks have different columns
-   * of C.
+   * True if reduced results of tasks must be merged.
+   *
+   * @param spread true if different tasks have different columns of C
    */
   public boolean isMerged(boolean spread) {
     return spread && reduction().isDefined() && reduction().get().candidateBytes() > 0;

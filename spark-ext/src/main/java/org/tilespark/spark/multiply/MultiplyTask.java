@@ -44,8 +44,8 @@ final class MultiplyTask<T>
   }
 
   /**
-   * The tasks that may share panels: those of one execution of one node, in one attempt at one
-   * stage. Another attempt may have other input.
+   * Identity of the tasks that may share panels: those of one execution of one node, in one attempt
+   * at one stage. Another attempt may have other input.
    */
   private record StageAttempt(String execution, int stage, int attempt) {}
 

@@ -15,8 +15,8 @@ import scala.collection.Iterator;
 import scala.runtime.AbstractFunction2;
 
 /**
- * The rows of a partition with its number, for zipped partitions: Spark gives the number to
- * neither, and the task's number differs below a union.
+ * The rows of a partition with its number: Spark does not pass it to a function over zipped
+ * partitions, and below a union the number in the task's context is another one.
  */
 final class NumberedRows extends AbstractIterator<InternalRow> {
   private final int partition;
@@ -54,9 +54,9 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
   private static final class Labelled implements java.util.Iterator<InternalRow> {
     private final java.util.Iterator<InternalRow> pieces;
     private final InternalRow label;
-    private final JoinedRow labelled; // row object of pieces that cannot be retained
-    // Row objects of pieces that can be retained, one for each reader, by the row object that the
-    // reader reuses.
+    private final JoinedRow labelled; // row object of pieces that are not RetainableRows
+    // Row objects of pieces that are RetainableRows, one for each reader, by the row object that
+    // the reader reuses.
     private final Map<InternalRow, JoinedRow> ofOwners = new IdentityHashMap<>();
 
     private Labelled(java.util.Iterator<InternalRow> pieces, int key, int side) {
@@ -101,8 +101,8 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     private final PieceColumns.Labels labels;
 
     /**
-     * A task over the pieces of a cuboid, or over shared parts of the cuboid with the partition's
-     * number.
+     * A task over both operands' pieces of a cuboid, or over the parts that it shares with other
+     * cuboids; then the partition's number is the cuboid's.
      *
      * @param labels columns with the side and cuboid of a piece
      */

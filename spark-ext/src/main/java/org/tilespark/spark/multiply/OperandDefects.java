@@ -5,7 +5,10 @@ import org.tilespark.spark.block.StaleMetadata;
 
 /** The failures of operands whose blocks do not tile them. Stateless. */
 final class OperandDefects {
-  /** Advice if blocks were assumed to be in the partitions of their places. */
+  /**
+   * Advice for messages, if blocks were assumed to be in the partitions to which their places
+   * belong.
+   */
   static final String STALE_PLACES =
       ". The column metadata tilespark.blockShape says where blocks begin, by which they are"
           + " partitioned and need not be shuffled";

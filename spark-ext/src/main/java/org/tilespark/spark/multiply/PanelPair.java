@@ -23,8 +23,8 @@ import org.tilespark.spark.options.Missing;
  * the multiplier's tile. Panels that hold all of K may hold several consecutive matrices, which are
  * multiplied at once.
  *
- * <p>The life of panels: {@link #begin}, the pieces of a matrix and {@link #endMatrix}, for as many
- * matrices as there is room for, and {@link #multiply}.
+ * <p>For each pair of panels call {@link #begin}; then, for as many matrices as there is room for,
+ * add the pieces and call {@link #endMatrix}; then {@link #multiply}.
  */
 final class PanelPair {
   private final PanelTask.Job job;
@@ -45,8 +45,8 @@ final class PanelPair {
   private Panels panels;
   private long inner;
   private long depth;
-  private long matrix; // number of the matrix whose pieces come
-  private long run; // count of whole matrices before that one, which form one batch of products
+  private long matrix; // number of the matrix whose pieces are added now
+  private long run; // count of full matrices right before that one, multiplied as one batch
   private double flops;
 
   /**
@@ -55,7 +55,7 @@ final class PanelPair {
    * @param identity key that distinguishes them from other panels of the stage
    * @param uses number of tiles that use them
    * @param user number of this tile among the tiles that use them
-   * @param usedNext true if the other tiles are computed next
+   * @param usedNext true if the other tiles are computed right after this one
    */
   record Stripe(Object identity, int uses, int user, boolean usedNext) {
     PanelId panel(long inner) {
@@ -66,7 +66,7 @@ final class PanelPair {
   /**
    * Panels of one task.
    *
-   * @param cuboids the cuboids, whose ranks are used as places
+   * @param cuboids cuboids of the product; their ranks are the places of tiles and panels
    */
   PanelPair(
       PanelTask.Job job, Cuboids cuboids, PanelMultiplier multiplier, PanelTask.Listener listener) {
@@ -87,7 +87,8 @@ final class PanelPair {
    * @param oneSide true if A's panels are also B's
    * @param newStripeA the stripe of A's panels; empty if no other tile uses them
    * @param newStripeB the stripe of B's panels; empty if no other tile uses them
-   * @param matrices most matrices, if one pair of panels holds all of K
+   * @param matrices most matrices that the panels hold at once; ignored unless one pair of panels
+   *     holds all of K
    */
   void beginTile(
       Tile newTile,

@@ -10,8 +10,8 @@ import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
- * One operand's panel while it is filled: the destination of its pieces, the elements that are
- * filled, and the places of the pieces along the axes of the product.
+ * One operand's panel while it is filled: the memory to which pieces are copied, the elements that
+ * are filled, and the places of the pieces along the axes of the product.
  */
 final class PanelSide {
   /**
@@ -36,7 +36,7 @@ final class PanelSide {
   private final MultiplySpec spec;
   private final boolean right; // true for B
   private final boolean innerIsRow;
-  private final Cuboids cuboids; // the cuboids, whose ranks are the places here
+  private final Cuboids cuboids; // of the product; their ranks are the places of panels
   private final Axis outerAxis;
   private final PanelCover cover = new PanelCover();
   private final List<Part> parts = new ArrayList<>();

@@ -70,7 +70,7 @@ final class PanelTask extends CuboidTask {
       return new Job(spec, partial, groupTypes, groupNames, outputTypes, most);
     }
 
-    /** The job for a side's pieces: without grouping columns if it is a common matrix. */
+    /** The job for a side's pieces: without grouping columns if the side is one common matrix. */
     Job ofSide(boolean right) {
       return spec.side(right).common()
           ? new Job(spec, partial, List.of(), List.of(), outputTypes, matrices)
@@ -166,7 +166,7 @@ final class PanelTask extends CuboidTask {
   static final UnsafeRow NO_GROUP = UnsafeRow.createFromByteArray(0, 0);
 
   private final PanelMultiplier multiplier;
-  private final List<UnsafeRow> groups = new ArrayList<>(); // of the multiplied matrices
+  private final List<UnsafeRow> groups = new ArrayList<>(); // grouping columns of each matrix
   private final PanelPair panels;
   private final TileBlocks blocks;
 
@@ -241,8 +241,8 @@ final class PanelTask extends CuboidTask {
   }
 
   /**
-   * The panels of one operand over one range of M or N and one of K. Both sides of a gram are the
-   * same operand, stored alike.
+   * Identity of the panels of one operand over one range of M or N and one of K. Both sides of a
+   * gram are the same operand, stored alike.
    */
   private record Part(UnsafeRow group, boolean right, int outer, int inner) {}
 

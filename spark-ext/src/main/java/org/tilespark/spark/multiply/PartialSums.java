@@ -36,7 +36,7 @@ final class PartialSums implements Iterator<InternalRow> {
   private final UnsafeProjection heads;
   private final ArrayRowWriter writer;
   private final HostElementwise elementwise = new HostElementwise();
-  private final BoxList parts = new BoxList(RANK); // boxes of the current block's parts
+  private final BoxList parts = new BoxList(RANK); // boxes of the current block's partial products
   private InternalRow partial; // the next partial product; null at the end
 
   PartialSums(PanelTask.Job job, Strategy strategy, Iterator<InternalRow> partials) {
@@ -79,7 +79,7 @@ final class PartialSums implements Iterator<InternalRow> {
         if (!begun
             && partial.getInt(Column.ROWS.ordinal()) == rows
             && partial.getInt(Column.COLS.ordinal()) == cols) {
-          values().copyTo(total); // the usual case: parts are as large as the block
+          values().copyTo(total); // the usual case: partial products are as large as the block
         } else {
           if (!begun) {
             total.fill((byte) 0);
@@ -120,7 +120,7 @@ final class PartialSums implements Iterator<InternalRow> {
         });
   }
 
-  /** Adds the current part to the block at {@code row}, {@code col}. */
+  /** Adds the current partial product to the block at {@code row}, {@code col}. */
   private void add(long row, long col, long cols, HostMemory total) {
     HostMemory from = values();
     long height = partial.getInt(Column.ROWS.ordinal());
@@ -162,7 +162,7 @@ final class PartialSums implements Iterator<InternalRow> {
     }
   }
 
-  /** Checks that the parts cover the whole block for all of K. */
+  /** Checks that the partial products cover the whole block for all of K. */
   private void checkParts(long row, long col, long rows, long cols, UnsafeRow group) {
     long[] found = parts.toArray();
     Coverage.check(

@@ -27,7 +27,7 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  * @param partitioning partitioning of its blocks, in terms of the operand's columns
  */
 record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioning partitioning) {
-  /** Most bands whose partitions are looked up; they are sent with the plan. */
+  /** Most bands: the partition of each one is computed, and sent to executors with the plan. */
   private static final int MOST_BANDS = 1 << 17;
 
   /**
@@ -87,8 +87,8 @@ record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioni
   }
 
   /**
-   * The partitioning of C's blocks if they are computed in place, in terms of the product's output;
-   * empty unless they begin at the same places as the operand's blocks.
+   * The partitioning of C's blocks if cuboids are in the partitions of this operand's blocks, in
+   * terms of the product's output; empty unless C's blocks begin at the same places along the axis.
    */
   Optional<BlockPartitioning> partitioningOfC(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();
@@ -107,7 +107,7 @@ record PartitionedOperand(boolean right, Axis axis, Bands bands, BlockPartitioni
                     : new Literal(0L, DataTypes.LongType))); // all blocks begin at 0 along K
   }
 
-  /** The partition of each band, by Spark's own expression. */
+  /** The partition of each band, by the expression with which Spark partitions. */
   private static int[] partitions(
       BlockPartitioning partitioning, Attribute along, Attribute across, long length, long extent) {
     ToIntFunction<InternalRow> partitionOf =

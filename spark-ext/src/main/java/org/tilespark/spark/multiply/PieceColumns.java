@@ -25,8 +25,8 @@ import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import scala.Option;
 
 /**
- * The columns of pieces of operands and of partial products in a shuffle, and the heads of these
- * rows. Grouping columns come last everywhere.
+ * The columns of pieces of operands and of partial products in a shuffle, and their heads: rows in
+ * which only the grouping columns are set. Grouping columns come last everywhere.
  */
 public final class PieceColumns {
   // A piece of an operand.
@@ -83,7 +83,10 @@ public final class PieceColumns {
     }
   }
 
-  /** Value of the start of the range of K in a row without values, which marks a block of C. */
+  /**
+   * Value of {@link #PART} in a mark: a row without values, by which {@link SumBlocksExec} notices
+   * blocks of C without any partial product.
+   */
   static final long MARK = -1;
 
   private PieceColumns() {}
@@ -106,7 +109,7 @@ public final class PieceColumns {
         column("values", arrayOf(type)));
   }
 
-  /** The keys among the attributes of pieces. */
+  /** The keys among the attributes of pieces: cuboid, place along K and side. */
   public static List<Attribute> keys(List<Attribute> pieces) {
     return pieces.subList(0, ROW);
   }
@@ -156,14 +159,20 @@ public final class PieceColumns {
         groups, column("start", DataTypes.LongType), column("end", DataTypes.LongType));
   }
 
-  /** The keys of a shuffle of pieces: the cuboid, then the grouping columns. */
+  /**
+   * The keys of a shuffle of pieces: the cuboid, or the part that cuboids share, then the grouping
+   * columns.
+   */
   public static List<Attribute> pieceKey(List<Attribute> pieces) {
     List<Attribute> key = new ArrayList<>(List.of(pieces.get(KEY)));
     key.addAll(pieces.subList(COUNT, pieces.size()));
     return key;
   }
 
-  /** The order in which a task needs pieces. */
+  /**
+   * The order in which a task needs pieces: by cuboid, grouping columns, place along K, side, row
+   * and column.
+   */
   public static List<Attribute> pieceOrder(List<Attribute> pieces) {
     List<Attribute> order = new ArrayList<>(pieceKey(pieces));
     order.addAll(List.of(pieces.get(INNER), pieces.get(SIDE), pieces.get(ROW), pieces.get(COL)));

@@ -28,7 +28,7 @@ public record Prediction(
   }
 
   /**
-   * The text of {@code EXPLAIN FORMATTED} for a product, a line each.
+   * The text of {@code EXPLAIN FORMATTED} for a product, one line for each fact.
    *
    * @param depth extent of panels along K
    */

@@ -22,9 +22,9 @@ final class ReducedRows implements Iterator<InternalRow> {
   private final TileProducts products;
   private final TileSides sides;
   private final TileSearch search;
-  // True if both sides are the same matrix, so that each pair is found once
+  // True if both sides are the same matrix: each pair is then found once, and given twice
   private final boolean isHalf;
-  private final boolean isOfAll; // a row is done when it has met all vectors of the other side
+  private final boolean isOfAll; // results of a row come after all tiles, not after each
   private final NeighbourRows output;
 
   private SelectedColumns selected; // columns selected in the last tile
@@ -35,7 +35,7 @@ final class ReducedRows implements Iterator<InternalRow> {
   private int row; // the next row of the tile to take
   private Neighbours found = Neighbours.NONE; // neighbours of the row taken last
   private int next; // the next one of those neighbours to hand out
-  private boolean isToMirror; // true if the row handed out last is to be mirrored
+  private boolean isToMirror; // true if the row handed out last is given again, mirrored
 
   /**
    * The reduction of a part of the product; borrows its arguments.

@@ -28,8 +28,8 @@ import org.tilespark.spark.rows.PendingRowMemory;
 import org.tilespark.spark.rows.PendingRows.PendingRow;
 
 /**
- * Cuts tiles of C into rows of blocks, at the places of C's own blocks. A row is valid until the
- * next one is requested.
+ * Cuts tiles of C into blocks, one per row, at the places of C's own blocks. A row is valid until
+ * the next one is requested.
  */
 final class TileBlocks implements Iterator<InternalRow> {
   /** A piece of C: {@code rows} x {@code cols} elements that begin at {@code row}, {@code col}. */
@@ -70,8 +70,8 @@ final class TileBlocks implements Iterator<InternalRow> {
   private PendingRow current; // the fetched row handed out last; null if there is none
   private final int bytes; // of an element
 
-  private HostMemory all; // (matrices, rows, cols); null if blocks are fetched from:
-  private FinishedTile finished;
+  private HostMemory all; // all tiles, (matrices, rows, cols); null if blocks are fetched
+  private FinishedTile finished; // the tiles from which blocks are fetched
   private Tiles tiles;
   private int number; // number of the current tile among tiles
   private boolean isDone; // true after the last tile
@@ -86,7 +86,7 @@ final class TileBlocks implements Iterator<InternalRow> {
   /**
    * The blocks of one task.
    *
-   * @param cuboids the cuboids, whose ranks are the places of tiles
+   * @param cuboids cuboids of the product; their ranks are the places of tiles
    * @param memory memory of blocks that a device writes; borrowed
    */
   TileBlocks(
@@ -113,7 +113,7 @@ final class TileBlocks implements Iterator<InternalRow> {
    * earlier tiles must be done.
    *
    * @param epilogue as for {@link PanelMultiplier#finish}
-   * @return false if the caller must finish the tiles and start with them as a whole
+   * @return false if the caller must finish the tiles, and start with their values in memory
    */
   boolean begin(PanelMultiplier multiplier, List<ElementwiseProgram> epilogue, Tiles newTiles) {
     Tile all = newTiles.tile();
@@ -203,19 +203,19 @@ final class TileBlocks implements Iterator<InternalRow> {
     finished.fetch(rectangles, isDone);
   }
 
-  /** The target of a block's values. */
+  /** Moves a block of the tile to {@code values}. */
   private interface Values {
     void to(long row, long height, long col, long width, HostMemory values);
   }
 
-  /** Rows of the next block. */
+  /** Count of rows of the next block. */
   private long nextRows(long row) {
     long cellEnd = row / spec.blockRows() * spec.blockRows() + spec.blockRows();
     return Math.min(
         tile.row() + tile.rows() - nextRow, Math.min(cellEnd, cuboids.runEnd(Axis.M, row)) - row);
   }
 
-  /** Columns of the next block. */
+  /** Count of columns of the next block. */
   private long nextCols(long col) {
     long cellEnd = col / spec.blockCols() * spec.blockCols() + spec.blockCols();
     return Math.min(

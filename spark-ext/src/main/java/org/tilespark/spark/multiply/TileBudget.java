@@ -11,7 +11,10 @@ final class TileBudget {
   /** Bytes of cuBLAS's workspace on the devices where it is largest. */
   private static final long WORKSPACE_BYTES = 32L << 20;
 
-  /** Most batches for a packed pair of panels, if our kernels' packing needs more than cuBLAS. */
+  /**
+   * Most batches that a pair of panels takes after our kernels packed it, if that is more than
+   * cuBLAS's workspace.
+   */
   private static final long PACKED_BATCHES = 2;
 
   private TileBudget() {}

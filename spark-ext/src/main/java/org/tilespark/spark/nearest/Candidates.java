@@ -12,9 +12,9 @@ import org.tilespark.spark.nearest.Match.Winners;
 import scala.Tuple2;
 
 /**
- * Serialises the matches that parts of the work found, and merges them. The bytes are those of the
- * left row, if present, then for each winner its grade and its row. Each row is preceded by its
- * length in bytes, which is -1 for no row.
+ * Serialises the matches that tasks found in different parts of the right side, and merges them.
+ * The bytes of a match are those of the left row, if present, then for each winner its grade and
+ * its row. Each row is preceded by its length in bytes, which is -1 for no row.
  */
 final class Candidates {
   private static final int NO_ROW = -1;

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * A row of the left side with the best matching rows of the right side, the best first.
  *
  * @param number number of the row of the left side
- * @param left the row of the left side; null if another part of the work has it
+ * @param left the row of the left side; null if the match of another task has it
  * @param winners the best rows of the right side
  */
 record Match(long number, UnsafeRow left, Winners winners) {
@@ -17,7 +17,7 @@ record Match(long number, UnsafeRow left, Winners winners) {
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Winners(double[] grades, UnsafeRow[] rows) {
-    /** Winners of no row. */
+    /** No rows. */
     static final Winners NONE = new Winners(new double[0], new UnsafeRow[0]);
 
     /**

@@ -16,7 +16,10 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.DataType;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
-/** Rows of both sides of matches, one for each winner. A row is valid until the next one. */
+/**
+ * The joined rows of matches: one for each winner, with the columns of both sides. A row is valid
+ * until the next one.
+ */
 final class MatchedRows implements Iterator<InternalRow> {
   private final Form form;
   private final SQLMetric count;
@@ -43,7 +46,7 @@ final class MatchedRows implements Iterator<InternalRow> {
   /**
    * The rows of some matches.
    *
-   * @param count count of the rows, which this adds to
+   * @param count metric to which the count of rows is added
    * @param matches matches that have the rows of the left side
    */
   MatchedRows(Form form, SQLMetric count, Iterator<Match> matches) {

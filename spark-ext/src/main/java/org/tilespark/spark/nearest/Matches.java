@@ -19,7 +19,7 @@ final class Matches implements Iterator<Match> {
   private final Groups groups;
   private final boolean givesLeft;
   private Winners[] kept; // by row of the left part; null before the first strips were searched
-  private NearestSearch search; // search of the last strips; null if there are none
+  private NearestSearch search; // search among the held strips; null if there are none
   private int unmatched; // number of rows without vectors that were given
   private int next; // index of the next row with a vector
   private int searched; // number of rows with vectors that have been searched for
@@ -34,7 +34,7 @@ final class Matches implements Iterator<Match> {
   record Groups(VectorGroup unmatched, VectorGroup left, VectorGroup right) {}
 
   /**
-   * No matches before the parts are read; borrows all.
+   * No matches before the parts are read; borrows its arguments.
    *
    * @param givesLeft true if matches have the rows of the left side, and rows without vectors give
    *     a match

@@ -66,7 +66,7 @@ public final class NearestExec extends PhysicalBlockNode {
    * @param partitions number of partitions of a shuffle of either side, and of winners
    * @param leftBytes estimated bytes of the left side; {@code rightBytes} likewise, of the right
    *     side
-   * @param sent side that every task has
+   * @param sent side that is sent whole to every task
    */
   public record Sides(int columns, int partitions, long leftBytes, long rightBytes, SentSide sent)
       implements Serializable {}
@@ -311,9 +311,9 @@ public final class NearestExec extends PhysicalBlockNode {
   }
 
   /**
-   * The result of a task for a part of either side.
+   * Computes the results of a task from its part of each side.
    *
-   * @param <R> the results
+   * @param <R> type of a result
    */
   private interface Made<R> extends Serializable {
     java.util.Iterator<R> open(int task, List<java.util.Iterator<InternalRow>> parts);

@@ -30,8 +30,8 @@ public final class NearestRows extends LogicalBlockNode {
   /**
    * The join of two plans.
    *
-   * @param vectors the column of the left side, and that of the right side
-   * @param dropped columns of vectors that are not used above
+   * @param vectors columns with the vectors: that of the left side, then that of the right side
+   * @param dropped those of these columns that are not in the output, since no node above uses them
    */
   public NearestRows(
       NearestSpec spec,
@@ -69,7 +69,10 @@ public final class NearestRows extends LogicalBlockNode {
         .toList();
   }
 
-  /** This node without unused vectors; empty if all are used, or dropped already. */
+  /**
+   * This node without the vectors' columns that are not in {@code used}; empty if it drops as many
+   * already.
+   */
   Optional<LogicalPlan> reading(AttributeSet used) {
     List<Attribute> unread =
         ScalaInterop.<Attribute>list(vectors).stream().filter(v -> !used.contains(v)).toList();
@@ -78,7 +81,7 @@ public final class NearestRows extends LogicalBlockNode {
         : Optional.of(new NearestRows(spec, vectors, ScalaInterop.seq(unread), left, right));
   }
 
-  /** This node over the remaining rows of the left side. */
+  /** This node over {@code newLeft}, which gives some rows of the left side. */
   LogicalPlan withLeft(LogicalPlan newLeft) {
     return new NearestRows(spec, vectors, dropped, newLeft, right);
   }

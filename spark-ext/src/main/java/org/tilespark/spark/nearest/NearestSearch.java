@@ -11,10 +11,10 @@ import org.tilespark.spark.options.Metric;
 /**
  * Finds the nearest vectors of one group for those of another, some queries at a time.
  *
- * <p>A search of tiles ranks NaN last. Spark ranks NaN above all numbers, so it is the best
- * similarity. Only vectors with infinite or NaN elements have scores of NaN, so their scores are
- * computed one by one. If one of two other vectors is zero, their cosine is NaN in a search of
- * tiles and NULL in Spark: they are no match.
+ * <p>{@link TileSearch} ranks scores of NaN last. Spark ranks NaN above all numbers, so it is the
+ * best similarity. Only vectors with infinite or NaN elements have scores of NaN, so their scores
+ * are computed one by one. If one of two other vectors is zero, their cosine is NaN in {@link
+ * TileSearch} and NULL in Spark: they are no match.
  */
 final class NearestSearch {
   private final NearestSpec spec;
@@ -32,7 +32,10 @@ final class NearestSearch {
   private double[] grades = new double[0];
   private int[] indices = new int[0];
 
-  /** A search of {@code right} for {@code left}, neither of which is empty; borrows all. */
+  /**
+   * A search among the vectors of {@code right} for each vector of {@code left}; neither group is
+   * empty. Borrows all.
+   */
   NearestSearch(NearestSpec spec, ScoreTiles tiles, VectorGroup left, VectorGroup right) {
     this.spec = spec;
     this.tiles = tiles;

@@ -124,7 +124,7 @@ final class Strip {
     return writer.getRow();
   }
 
-  /** The part of strips that tasks read. */
+  /** The columns of a strip that tasks read: all but the key. */
   record Read(long first, int length, int count, byte[] vectors, byte[] rows) {
     static Read of(InternalRow strip) {
       return new Read(

@@ -35,7 +35,7 @@ final class StripTask
   /**
    * @param vector ordinal of the vectors in the rows
    * @param kept columns that the rows of strips have
-   * @param keys keys that send a strip to each partition
+   * @param keys for each partition a key that sends a strip to it
    */
   StripTask(StripSpec spec, int vector, Seq<BoundReference> kept, int[] keys) {
     this.spec = spec;
@@ -56,9 +56,9 @@ final class StripTask
     private final UnsafeProjection projection =
         UnsafeProjection.create(ScalaInterop.seq(ScalaInterop.list(kept)));
     private final Strip unmatched = new Strip(Strip.UNMATCHED);
-    // Lengths of vectors with nulls, whose rows are not in strips of vectors
+    // Lengths of vectors with nulls, which are in no strip: an empty strip has to tell the length
     private final TreeSet<Integer> untold = new TreeSet<>();
-    private final TreeSet<Integer> told = new TreeSet<>();
+    private final TreeSet<Integer> told = new TreeSet<>(); // lengths of the written strips
     private final ArrayDeque<InternalRow> ready = new ArrayDeque<>();
     private Strip matched = new Strip(0);
     private long strips;

@@ -141,7 +141,7 @@ final class VectorGroup implements AutoCloseable {
     return (int) Platform.getLong(strip.rows(), Platform.BYTE_ARRAY_OFFSET + (long) at);
   }
 
-  /** A row; its bytes stay where they are. */
+  /** A row, which points to its bytes in the strip. */
   UnsafeRow row(int index) {
     index();
     UnsafeRow row = new UnsafeRow(fields);

@@ -10,8 +10,8 @@ public enum Missing {
   /**
    * Missing elements are zeros. A product skips each term with a factor in no block, so NaN and
    * infinity times a missing element are 0, for every tiling and strategy. Zeros that other
-   * operators store, such as a re-block or a sum, are then ordinary elements: infinity times that
-   * zero is NaN.
+   * operators store, for example a re-block or a sum, are then ordinary elements: infinity times
+   * that zero is NaN.
    */
   ZERO;
 

@@ -13,8 +13,8 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.error.Require;
 
 /**
- * Options of a multiply; immutable. Every option has a name and a text, the same in Java, in a map
- * and in SQL: docs/sql.md has their table.
+ * Options of a multiply, C = op(A) op(B), where op may transpose and conjugate; immutable. Every
+ * option has a name and a text, the same in Java, in a map and in SQL: docs/sql.md has their table.
  *
  * <p>A {@code precision} of {@code full} ({@code float32} is a synonym for FLOAT) sums FLOAT in
  * float32 on a GPU and in double on the CPU: a product or partial sum beyond 3.4e38 may make an
@@ -89,8 +89,8 @@ public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
     }
 
     /**
-     * Cuts M into {@code p} parts, N into {@code q} and K into {@code r}; each of the p q r cuboids
-     * is a task.
+     * Cuts the rows of C into {@code p} parts, its columns into {@code q}, and the inner extent,
+     * over which products are summed, into {@code r}; each of the p q r cuboids is a task.
      */
     record Cuboid(int p, int q, int r) implements Strategy {
       /** Checks that each axis has at least one part. */

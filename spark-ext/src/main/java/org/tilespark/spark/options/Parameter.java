@@ -69,7 +69,7 @@ public record Parameter<T>(
     return new Parameter<>(name, type, Optional.of(fallback), shown, doc);
   }
 
-  /** This parameter with another meaning of a missing argument. */
+  /** This parameter without a default; {@code instead} is the meaning of a missing argument. */
   public Parameter<T> otherwise(String instead) {
     return new Parameter<>(name, type, Optional.empty(), instead, doc);
   }

@@ -2,7 +2,7 @@ package org.tilespark.spark.options;
 
 import java.util.Locale;
 
-/** Policies for a row whose vector is NULL, incomplete or of a different length. */
+/** Policies for a row whose vector is NULL, has NULL or NaN elements, or has a different length. */
 public enum RowPolicy {
   /** The query fails with a message that names the row. */
   ERROR,

@@ -122,7 +122,7 @@ public record Type<T>(String sql, String expected, boolean takesArrays, Reader<T
                       ? metric
                       : Metric.parse(what, argument.toString())));
 
-  /** A text. */
+  /** The type of a text that {@code parser} converts. */
   public static <T> Type<T> text(Parser<T> parser) {
     return of("STRING", "a constant text", false, parser);
   }

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** A window along one axis: the symmetric ones of numpy. */
+/** A window function, which multiplies the elements along one axis: the symmetric ones of numpy. */
 public enum Window {
   /** Ones. */
   NONE(1, 0, 0),

@@ -94,8 +94,8 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
 
   /**
    * Checks that elements of two spectra at equal places belong to equal frequencies, and that one
-   * inverse serves both. A volume that is no spectrum, a filter, fits every spectrum, but its axes
-   * must be in the order in which the transform left the spectrum's.
+   * inverse transform serves both. A volume that is no spectrum, a filter, fits every spectrum, but
+   * its axes must be in the order in which the transform left the spectrum's.
    */
   void requireSpectraThatFit() {
     Optional<Spectrum.OfArray> one = spectrum(first);

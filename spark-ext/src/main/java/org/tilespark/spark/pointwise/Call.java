@@ -106,7 +106,7 @@ record Call(String name, Found found, List<Term> arguments) {
     }
   }
 
-  /** The result of the function on each part of the only argument. */
+  /** The result of the function on the only argument; on both parts if that is complex. */
   Term apply(UnaryFunction function) {
     return argument(0).map(x -> Value.of(function, x));
   }
@@ -120,7 +120,10 @@ record Call(String name, Found found, List<Term> arguments) {
             .orElseThrow());
   }
 
-  /** The result of the function on each pair of parts of the two arguments. */
+  /**
+   * The result of the function on the two arguments; if they are complex, on their real parts and
+   * on their imaginary parts.
+   */
   Term applyToParts(BinaryOperator<Value> function) {
     Term x = argument(0);
     Term y = argument(1);
@@ -129,7 +132,10 @@ record Call(String name, Found found, List<Term> arguments) {
         : result(function.apply(x.real(), y.real()));
   }
 
-  /** A number of these parts; it adapts like a literal if all arguments do. */
+  /**
+   * A number with these parts: real, and imaginary if it is complex. Its type adapts to other
+   * operands, as a literal's, if those of all arguments do.
+   */
   Term result(Value... parts) {
     return Term.of(List.of(parts), arguments.stream().allMatch(Term::isLiteral));
   }

@@ -61,7 +61,7 @@ public final class ElementExpression {
   public record Translation(ElementwiseProgram program, ValueType type) {}
 
   /**
-   * Parses a text.
+   * Parses the text of an expression.
    *
    * @throws IllegalArgumentException if it is no expression; the message says where the error is
    */
@@ -167,7 +167,7 @@ public final class ElementExpression {
             .formatted(name, number.getClass().getSimpleName()));
   }
 
-  /** The result in its final type: literals alone take the type of the operands' parts. */
+  /** The result in its final type: a result of literals alone takes that of the operands' parts. */
   private Term typed(Term result, List<Operand> operands) {
     if (!result.isLiteral()) {
       return result;

@@ -14,7 +14,7 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
  *     of wrong types
  */
 record ElementFunction(String name, int fewest, int most, Function<Call, Term> lowering) {
-  /** A function of one number or complex number, or of several. */
+  /** A function that takes exactly this count of arguments. */
   static ElementFunction of(String name, int arguments, Function<Call, Term> lowering) {
     return new ElementFunction(name, arguments, arguments, lowering);
   }
@@ -34,7 +34,7 @@ record ElementFunction(String name, int fewest, int most, Function<Call, Term> l
     return of(name, 1, call -> ElementFunctions.rounded(call.real(), function));
   }
 
-  /** A function of two or more real numbers of their common type. */
+  /** A function of two or more real numbers, which computes in their common type. */
   static ElementFunction ofAll(String name, BinaryFunction function) {
     return new ElementFunction(
         name, 2, Integer.MAX_VALUE, call -> ElementFunctions.extreme(call.real(), function));

@@ -148,8 +148,8 @@ final class ElementFunctions {
   }
 
   /**
-   * The power of two values; for integers the exponent must be a literal, since numpy refuses
-   * negative ones.
+   * The first value to the power of the second; for integers the exponent must be a literal, since
+   * numpy refuses negative ones.
    */
   private static Term power(Call call) {
     Call both = call.real().numbers();
@@ -237,7 +237,7 @@ final class ElementFunctions {
     return x.isComplex() ? call.result(x.real()) : x;
   }
 
-  /** A rounding function, which leaves integers and truth values unchanged. */
+  /** The result of a rounding function, which leaves integers and truth values unchanged. */
   static Term rounded(Call call, UnaryFunction function) {
     Term x = call.argument(0);
     return x.type().isFloating() ? call.apply(function) : x;

@@ -37,7 +37,7 @@ public final class ExpressionPlans {
    * The request of a user.
    *
    * @param text text of an {@link ElementExpression}
-   * @param scalars numbers that the text names in addition to arrays, all of them
+   * @param scalars numbers by the names that the text has for them; it must use each
    */
   public record Asked(String text, Map<String, Number> scalars) {
     /** Copies the numbers. */
@@ -85,7 +85,7 @@ public final class ExpressionPlans {
    * array has extent 1 and the other has more, the array is broadcast.
    *
    * @param asked an expression of {@code a} and {@code b}
-   * @param missing value of elements that are in no block of an array
+   * @param missing treatment of elements that are in no block of an array
    * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if one has no blocks of this kind, the expression does not fit
    *     their types, or they differ in extents or further columns, or are spectra that do not fit
@@ -129,7 +129,7 @@ public final class ExpressionPlans {
     return asked(() -> expression.translate(kind, operands, scalars));
   }
 
-  /** The text of the expression in plans. */
+  /** The text that plans show for the expression. */
   private String label() {
     return scalars.isEmpty() ? expression.text() : expression.text() + " with " + scalars;
   }

@@ -26,7 +26,7 @@ import org.tilespark.kernels.pointwise.BinaryFunction;
 import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
-/** Translations of the operators of an elementwise expression, by Spark's names for them. */
+/** Translations of the operators of an elementwise expression, by Spark's classes for them. */
 final class Operators {
   private static final Map<Class<? extends Expression>, ElementFunction> ALL =
       Map.ofEntries(

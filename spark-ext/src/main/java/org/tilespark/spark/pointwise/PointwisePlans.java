@@ -64,7 +64,7 @@ public final class PointwisePlans {
   /**
    * The sums of two arrays.
    *
-   * @param missing value of elements that are in no block of an array
+   * @param missing treatment of elements that are in no block of an array
    * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if one has no blocks of FLOAT or DOUBLE, or they differ in
    *     type, stated extents or further columns, or are spectra that do not fit each other
@@ -139,7 +139,7 @@ public final class PointwisePlans {
   /**
    * The plan of one elementwise step.
    *
-   * @param first the blocks on which it works
+   * @param first the blocks of the first branch
    * @param metadata metadata of the result
    */
   static LogicalPlan of(

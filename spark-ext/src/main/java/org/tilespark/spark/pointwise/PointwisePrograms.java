@@ -89,7 +89,10 @@ final class PointwisePrograms {
     return Input.of(blocks.elementType(), blocks.isComplex());
   }
 
-  /** A part of an element, in double; 0 if the blocks do not have it. */
+  /**
+   * The real (plane 0) or imaginary part (plane 1) of an input's element, in double; 0 for the
+   * imaginary part of real blocks.
+   */
   private static Value wide(BlockSchema blocks, int input, int plane) {
     return plane < blocks.planes().size()
         ? Value.load(blocks.elementType(), input, plane).in(WIDE)

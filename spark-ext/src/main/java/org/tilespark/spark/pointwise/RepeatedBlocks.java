@@ -46,11 +46,11 @@ import scala.Option;
 
 /**
  * Two arrays of which at least one is broadcast along some axes: a join adds to each block's row
- * the part of the other array that it needs. If both are broadcast, the rows are blocks of the
- * result's shape with unused values.
+ * the part of the other array that it needs. If both are broadcast, the rows are new blocks of the
+ * result's shape, whose own values nothing reads.
  *
- * @param main the blocks of the rows
- * @param arrays the two arrays; the one of the rows first, if it is one of them
+ * @param main the joined rows, as blocks: those of the array that is not broadcast, or the new ones
+ * @param arrays the two arrays, first the one that is not broadcast, if there is one
  * @param metadata metadata of the result
  */
 record RepeatedBlocks(
@@ -224,7 +224,8 @@ record RepeatedBlocks(
   }
 
   /**
-   * The frame of blocks in a projection, which must not mistake other arrays' values for its own.
+   * The frame of blocks in a projection. Its block columns are given, not found by their names,
+   * since the projection also has values of other arrays.
    */
   private static BlockFrame frame(
       List<NamedExpression> columns, LogicalPlan child, BlockFrame like, BlockSchema blocks) {
@@ -273,7 +274,10 @@ record RepeatedBlocks(
     return branch;
   }
 
-  /** A program on the two arrays, with the inputs of a stage in place of its own. */
+  /**
+   * The program with the inputs of the stage: if both arrays are broadcast, the unread values of
+   * {@link #main} become input 0, before the two arrays.
+   */
   ElementwiseProgram reading(ElementwiseProgram program) {
     if (beside().size() < arrays.size()) {
       return program;

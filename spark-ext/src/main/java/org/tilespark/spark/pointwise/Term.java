@@ -57,7 +57,7 @@ record Term(List<Value> parts, boolean isBool, boolean isLiteral) {
     return new Term(List.of(value), true, false);
   }
 
-  /** This term, which is a truth value, if {@code holds}. */
+  /** This term as a truth value if {@code holds}, otherwise as a number. */
   Term asBool(boolean holds) {
     return new Term(parts, holds, isLiteral && !holds);
   }

@@ -55,7 +55,7 @@ abstract class Value {
     return folded(Optional::of).isPresent();
   }
 
-  /** True if the value is a constant integer in the type's range. */
+  /** True if the value is a constant integer in the type's range, or a choice among those. */
   final boolean fits(ElementType integers) {
     return folded(x -> Folding.fits(integers, x.bits()) ? Optional.of(x) : Optional.empty())
         .isPresent();
@@ -70,7 +70,7 @@ abstract class Value {
         .orElseGet(() -> derived(List.of(this), at -> new Instruction.Cast(other, at.get(0))));
   }
 
-  /** An element of an input, or a part of it. */
+  /** An element of an input; if it is complex, its real (0) or imaginary part (1). */
   static Value load(ElementType type, int input, int part) {
     return given(type, new Instruction.Load(input, part));
   }
@@ -90,7 +90,7 @@ abstract class Value {
     return new Same(type == ElementType.FLOAT32 ? Constant.of((float) value) : Constant.of(value));
   }
 
-  /** A constant of any type, which holds it. */
+  /** A constant of a type that holds it. */
   static Value number(ElementType type, int value) {
     return ValueType.isFloating(type) ? floating(type, value) : integer(type, value);
   }

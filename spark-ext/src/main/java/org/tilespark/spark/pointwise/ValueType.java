@@ -15,7 +15,7 @@ public record ValueType(ElementType element, boolean isComplex, boolean isBool) 
   public static final ValueType BOOL = new ValueType(ElementType.INT8, false, true);
 
   /**
-   * Checks that the parts go together.
+   * Checks that the components fit each other.
    *
    * @throws IllegalArgumentException if integers are complex or truth values are not INT8
    */

@@ -17,10 +17,11 @@ public abstract class BoxAggregate extends BlockAggregate<BoxList> {
   }
 
   /**
-   * The offsets of a block, then its sizes, for the list.
+   * The offsets of a block, then its sizes, as they are collected; subclasses decide about bad
+   * ones.
    *
-   * @param offset offset along each axis; null if the row has a null
-   * @param size size along each axis; null if the row has a null
+   * @param offset offset along each axis; null where the row has null
+   * @param size size along each axis; null where the row has null
    */
   abstract long[] box(Long[] offset, Integer[] size);
 

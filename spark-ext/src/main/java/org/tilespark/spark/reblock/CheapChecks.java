@@ -23,9 +23,9 @@ import scala.Option;
 
 /**
  * Keeps the check of all places of a re-block's input only if it is needed and cheap. Blocks of a
- * stored array that is read in the tiling need no check. For blocks from another re-block, the
- * places are those of its {@link MarkCells}. If places cannot be read without computing the whole
- * input again, the check is dropped, and only each block is checked separately.
+ * stored array need no check if they are read in the tiling that is checked. For blocks from
+ * another re-block, the places are those of its {@link MarkCells}. If places cannot be read without
+ * computing the whole input again, the check is dropped, and only each block is checked separately.
  *
  * <p>This rule runs once, after Spark has removed unused columns.
  */
@@ -56,7 +56,7 @@ public final class CheapChecks extends Rule<LogicalPlan> {
                 ScalaInterop.partialFunction(
                     node ->
                         node instanceof GivesPlaces blocks ? blocks.places() : Optional.empty()));
-    boolean readsValues = // of a re-block, in a condition, say
+    boolean readsValues = // as in a condition on values between the check and a re-block
         check.exists(ScalaInterop.function(node -> !node.missingInput().isEmpty()));
     return Optional.of(
         !readsValues

@@ -49,7 +49,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
    *     first matrix"}
    * @param second the second array, with the further columns of the first, in any order, and equal
    *     extents if both state them
-   * @param missing value of elements that are in no block
+   * @param missing treatment of elements that are in no block
    * @param asDataset turns a plan into a DataFrame
    * @throws IllegalArgumentException if blocks of the first one's shape would be too large
    */
@@ -198,7 +198,7 @@ public record CommonCut(BlockFrame first, BlockFrame second) {
 
   // ---- how arrays are cut of which no metadata tells
 
-  /** One row for each array: its further columns and its cut. */
+  /** One row for each array: its further columns and its {@link CutSummary}. */
   private static LogicalPlan summary(
       BlockFrame frame, Function<LogicalPlan, Dataset<Row>> asDataset) {
     List<NamedExpression> list = new ArrayList<>();

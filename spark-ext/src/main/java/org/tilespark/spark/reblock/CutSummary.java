@@ -29,7 +29,7 @@ public final class CutSummary extends BoxAggregate {
   private final BlockKind kind;
   private final Option<Shape> extents;
 
-  /** A constructor for Catalyst and plans. */
+  /** A constructor for Catalyst, which copies expressions by it, and for code that makes plans. */
   public CutSummary(
       BlockKind kind,
       Option<Shape> extents,
@@ -41,7 +41,10 @@ public final class CutSummary extends BoxAggregate {
     this.extents = extents;
   }
 
-  /** A bad block, or one of more elements than an array has, becomes a box without elements. */
+  /**
+   * A bad block, or one of more elements than a Java array can have, becomes a box without
+   * elements.
+   */
   @Override
   long[] box(Long[] offset, Integer[] size) {
     int rank = rank();

@@ -25,7 +25,7 @@ public final class HasPartner extends BlockExpression {
   private final String operator;
 
   /**
-   * A constructor for Catalyst and plans.
+   * A constructor for Catalyst, which copies expressions by it, and for code that makes plans.
    *
    * @param names names of the further columns
    * @param label the word for an array: matrix or volume

@@ -76,10 +76,10 @@ public final class ReblockPlans {
   private final Shape blockShape;
   private final Missing missing;
   private final boolean isMarked;
-  // Images of which the result consists; empty if it is the same array
+  // Map from the input's elements to the result; empty if the result is the same array
   private final Optional<Images> images;
   private final Optional<Shape> target; // extents of the result
-  // The frame whose places and further columns list the existing arrays
+  // The plan whose rows list the existing arrays by their further columns, and where they end
   private final LogicalPlan origin;
 
   /**
@@ -321,7 +321,7 @@ public final class ReblockPlans {
             "%s: target blocks of %s elements; expected 1 to 2^31 - 1 along each axis"
                 .formatted(frame.operator(), Arrays.toString(shape)));
       }
-      // Cells of images are bounded already
+      // The cells of images are clipped to the result already
       boolean isBounded = extents.isPresent() && images.isEmpty();
       long most = isBounded ? Math.max(1, extents.get().extent(axis)) : shape[axis];
       elements = Bytes.product(elements, Math.min(shape[axis], most));
@@ -507,7 +507,7 @@ public final class ReblockPlans {
             images.map(each -> known.withExtents(each.target())).orElse(known).toMetadata());
   }
 
-  /** One row per array: its extents, then its grouping columns. */
+  /** One row per array: its extents, then its further columns. */
   private LogicalPlan arrays() {
     List<NamedExpression> outputs = new ArrayList<>();
     for (int axis = 0; axis < frame.kind().rank(); axis++) {

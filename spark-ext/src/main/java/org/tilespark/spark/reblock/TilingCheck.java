@@ -16,7 +16,7 @@ import scala.collection.immutable.Seq;
 public final class TilingCheck extends BoxAggregate {
   private final GridCheck grid;
 
-  /** A constructor for Catalyst and plans. */
+  /** A constructor for Catalyst, which copies expressions by it, and for code that makes plans. */
   public TilingCheck(
       GridCheck grid,
       Seq<Expression> children,

@@ -69,7 +69,9 @@ public final class CovariancePlans {
         : Optional.empty();
   }
 
-  /** The columns of the matrix, if each block is known to have all of them. */
+  /**
+   * The count of the matrix's columns, if each block is known to have all of them; otherwise empty.
+   */
   private static Optional<Long> columns(BlockFrame frame) {
     Optional<Long> stated =
         frame

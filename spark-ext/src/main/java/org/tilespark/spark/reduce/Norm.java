@@ -7,7 +7,7 @@ import org.tilespark.kernels.reduce.BaseReduction;
 import org.tilespark.spark.reduce.Formula.Complex;
 import org.tilespark.spark.reduce.Formula.Result;
 
-/** The norms of vectors, by numpy's {@code ord}. */
+/** The norms of vectors and matrices, by numpy's {@code ord}. */
 public enum Norm {
   /** The sum of the absolute values. */
   ONE(
@@ -30,7 +30,7 @@ public enum Norm {
   private final Formula real;
   private final Formula complex;
 
-  /** Expressions of the formulas of more than one norm. */
+  /** Formulas that more than one norm has. */
   private static final class Constants {
     static final Formula SQUARES =
         Formula.of(BaseReduction.SUM, "CAST(v AS DOUBLE) * CAST(v AS DOUBLE)")
@@ -50,7 +50,7 @@ public enum Norm {
   }
 
   /**
-   * The norm of an {@code ord}.
+   * The norm that a text names as numpy's {@code ord} does.
    *
    * @param what the parameter, for messages
    * @throws IllegalArgumentException if there is none

@@ -50,7 +50,7 @@ import org.tilespark.spark.stage.ProgramBlocks;
  * Makes the logical plans of reductions:
  *
  * <pre>
- *   ProgramBlocks, Merge      states of all blocks along the axes are merged into the result
+ *   ProgramBlocks, Merge      states (partial results) along the axes are merged into the result
  *     exchange                blocks of states that are whole along the axes
  *       ProgramBlocks, Reduce each block becomes states, in the task of the preceding program
  *         the blocks
@@ -118,8 +118,8 @@ public final class ReductionPlans {
 
   /**
    * A norm. Along several axes the norms 1 and inf are those of matrices, as numpy's are: the
-   * greatest sum along the first axis, or along the second. Norms of singular values are {@code
-   * linalg.FactorPlans}'.
+   * greatest sum along the first axis, or along the second. {@code linalg.FactorPlans} computes the
+   * norms that need singular values.
    *
    * @throws IllegalArgumentException as {@link #reduce}, or if the norm is not defined for this
    *     number of axes
@@ -225,10 +225,13 @@ public final class ReductionPlans {
   }
 
   /**
-   * An expression on the results of real parts, with other names substituted for them.
+   * The expression {@code text} on the results r0, r1, ... of real parts, with other names for
+   * these.
    *
-   * @param count count of the numbers of either part
-   * @param form format of the number of the imaginary part, and of that of the real part
+   * @param count count of the results of real parts, and also of those of imaginary parts, which
+   *     follow
+   * @param form format of the name in place of a result; its arguments are the number of the
+   *     corresponding result of imaginary parts, and its own
    */
   private static String ofImag(String text, int count, String form) {
     return Pattern.compile("\\br(\\d+)\\b")
@@ -249,7 +252,8 @@ public final class ReductionPlans {
   // ---- plans of programs
 
   /**
-   * True if the result has the type of the elements: a sum of unsigned integers has another type.
+   * True if the result may keep the file type of the elements: a sum of unsigned integers, for
+   * example, has another type.
    */
   private boolean keepsType(Formula formula) {
     boolean isInteger =
@@ -333,7 +337,7 @@ public final class ReductionPlans {
    * The metadata of the result.
    *
    * @param meeting shape of the blocks of states
-   * @param isRegular true if the result's blocks are a tiling
+   * @param isRegular true if the result's blocks are the cells of a regular tiling
    * @param keepsType true if the elements' file type may be that of the result
    */
   private ArrayMetadata described(

@@ -28,9 +28,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.runtime.AbstractFunction1;
 
 /**
- * The rows of batches of blocks. A {@link RowAllocator} gives each its memory: the small columns as
- * Spark's own projection writes them, with null in place of the value arrays, then the arrays, each
- * with one copy.
+ * The rows of batches of blocks. Each is in memory from a {@link RowAllocator}: first the small
+ * columns as Spark's own projection writes them, with null in place of the value arrays, then the
+ * arrays, each copied once.
  *
  * <p>As with all of Spark's row iterators, a row is valid until the next one is requested.
  */
@@ -43,7 +43,7 @@ final class BatchRowIterator implements Iterator<InternalRow> {
   private final int columns;
   private final UnsafeProjection small;
   private final List<Expression> allColumns = new ArrayList<>();
-  private UnsafeProjection whole; // for batches of other sources; null before the first
+  private UnsafeProjection whole; // all columns, for batches of other sources; null until needed
   private final UnsafeRow row;
   private final SQLMetric rowCount;
   private final SQLMetric batchCount;

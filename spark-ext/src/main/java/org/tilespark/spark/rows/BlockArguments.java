@@ -27,7 +27,7 @@ import scala.Option;
  * @param schema ordinals of the block's columns among the arguments; values of FLOAT32 or FLOAT64
  * @param operator operator's name, for messages
  * @param extents extents of the whole array, if they are known
- * @param missing value of elements that are in no block
+ * @param missing treatment of elements that are in no block
  */
 public record BlockArguments(
     BlockSchema schema, String operator, Option<Shape> extents, Missing missing)
@@ -83,7 +83,7 @@ public record BlockArguments(
         blocks.mapped(own::indexOf), operator, ScalaInterop.option(extents), missing);
   }
 
-  /** Short, for plans. */
+  /** A short text, for plans. */
   @Override
   public String toString() {
     return (extents.isEmpty() ? "" : extents.get() + " ")

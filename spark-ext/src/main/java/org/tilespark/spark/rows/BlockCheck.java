@@ -129,7 +129,7 @@ public final class BlockCheck implements Serializable {
     return row.getLong(ordinal);
   }
 
-  /** The row's other columns in words, for blocks whose place is not valid. */
+  /** The row's offsets in words, for a message about a block whose place is not valid. */
   private String siblings(InternalRow row) {
     StringBuilder text = new StringBuilder("Found");
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {

@@ -29,7 +29,7 @@ public abstract class BlockCursor {
   /** Moves to the next row; false if there is none. */
   public abstract boolean advance();
 
-  /** The current row; its values are not read through it. */
+  /** The current row, for its columns other than values, which {@link #values} reads. */
   public abstract InternalRow row();
 
   /** Elements in the array in column {@code ordinal}, which is not null. */

@@ -18,8 +18,8 @@ import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.catalyst.RowProjections;
 
 /**
- * Makes rows of blocks, each in one {@link RowAllocator}: the small columns as Spark's own
- * projection writes them, then room for the value arrays, which the caller fills in bulk.
+ * Makes rows of blocks, each in memory from a {@link RowAllocator}: the small columns as Spark's
+ * own projection writes them, then room for the value arrays, which the caller fills in bulk.
  *
  * <p>A row is valid until the next one is begun.
  */
@@ -41,8 +41,9 @@ public final class BlockRowBuilder {
    *
    * @param schema schema of the rows
    * @param blocks ordinals of the block columns in the schema
-   * @param keys further columns of numbers, which the caller sets
-   * @param carried expression for each other column, by its ordinal, over the source row
+   * @param keys ordinals of other columns of numbers, which the caller sets
+   * @param carried gives the expression of each remaining column, by its ordinal, over the row of
+   *     {@link #carry}
    */
   public BlockRowBuilder(
       StructType schema, BlockSchema blocks, int[] keys, IntFunction<Expression> carried) {
@@ -98,7 +99,7 @@ public final class BlockRowBuilder {
   }
 
   /**
-   * Begins a row of the box from {@code low} to {@code high}.
+   * Begins the row of the block from {@code low} to {@code high}.
    *
    * @return memory for the elements of each plane, with undefined content
    * @throws IllegalArgumentException if the row would have 2 GiB or more
@@ -138,8 +139,7 @@ public final class BlockRowBuilder {
   }
 
   /**
-   * Begins and ends a row of the box from {@code low} to {@code high}, with null in place of the
-   * values.
+   * Writes the row of the block from {@code low} to {@code high}, with null in place of the values.
    */
   public void beginWithoutValues(long[] low, long[] high) {
     place(cells.getSizeInBytes(), low, high);

@@ -10,8 +10,8 @@ public final class MergedRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> first;
   private final Iterator<InternalRow> second;
   private final Comparator<? super InternalRow> order;
-  private InternalRow nextFirst; // null if the first iterator must be asked, and at its end
-  private InternalRow nextSecond; // null if the second iterator must be asked, and at its end
+  private InternalRow nextFirst; // null if not yet requested, and at the end
+  private InternalRow nextSecond; // null if not yet requested, and at the end
 
   /**
    * Merges two iterators that are sorted by {@code order}; among equal rows the first iterator's

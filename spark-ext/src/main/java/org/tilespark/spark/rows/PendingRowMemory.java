@@ -24,22 +24,23 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
 
   private final boolean isExchanged = ExchangeInput.isOpening();
   private final BufferAllocator allocator;
-  // Buffers of rows
+  // Buffers of the rows that are not closed
   private final Set<ArrowBuf> used = Collections.newSetFromMap(new IdentityHashMap<>());
-  private RowSink.Room sink; // the sink with rows of this; null before the first
+  private RowSink.Room sink; // the sink that holds rows begun here; null before the first of them
   private Runnable hold; // ends the use of the sink's memory; null before that
-  private ArrowBuf buffer; // of the last row; null if the sink has the row
+  private ArrowBuf buffer; // buffer of the row begun last; null if the sink has it
   private ArrowBuf spare; // buffer of a closed row, for reuse; null if there is none
   private boolean isClosed;
 
-  /** No rows yet; borrows the allocator of the buffers. */
+  /** Memory without rows yet; borrows the allocator of the buffers. */
   public PendingRowMemory(BufferAllocator allocator) {
     this.allocator = allocator;
   }
 
   /**
-   * The sink for a new row. It must not be a cache that is being filled while this task's exchange
-   * reads it, since other pipelines of the thread may begin rows meanwhile.
+   * The sink for a new row: always the one that has the first row. Another one is a cache that is
+   * being filled while this task's exchange reads it; rows that other pipelines of the thread begin
+   * meanwhile must not go there.
    */
   private Optional<RowSink.Room> sink() {
     return isExchanged
@@ -62,7 +63,10 @@ public final class PendingRowMemory implements RowAllocator, AutoCloseable {
     row.pointTo(null, address, size);
   }
 
-  /** The spare buffer if it has this size, since many rows have equal size; otherwise a new one. */
+  /**
+   * The spare buffer if {@code size} fills more than half of it, since many rows have equal size;
+   * otherwise a new one.
+   */
   private ArrowBuf buffer(int size) {
     ArrowBuf kept = spare;
     spare = null;

@@ -50,7 +50,7 @@ public final class PendingRows implements AutoCloseable {
   }
 
   /**
-   * Begins a row of {@code place}.
+   * Begins the row of the block at {@code place}.
    *
    * @param carried row from which the carried columns are read
    * @param isFinal true if the row is not changed after it was given out
@@ -68,7 +68,7 @@ public final class PendingRows implements AutoCloseable {
     return memory.begun(builder.row(), planes);
   }
 
-  /** Ends the use of the exchange's memory. */
+  /** Frees the buffers, and ends the use of the sink's memory. */
   @Override
   public void close() {
     memory.close();

@@ -26,7 +26,7 @@ public final class PieceInPlace extends GenericInternalRow {
     block = of;
   }
 
-  /** The box of the block that owns the arrays, in elements of the whole array. */
+  /** The box, in the whole array, of the block whose values the row has. */
   public Box block() {
     return block;
   }

@@ -8,6 +8,6 @@ public interface ReadsBlocks {
   /** The children that give the blocks. */
   List<SparkPlan> blocks();
 
-  /** This node over other children, if it can read from them. */
+  /** This node over these children in place of its own, except those from which it cannot read. */
   SparkPlan withBlocks(List<SparkPlan> blocks);
 }

@@ -18,8 +18,8 @@ public final class RetainableRows {
   /** Owns the memory of the rows that it gives. */
   public interface Owner {
     /**
-     * Retains the memory of the last row and of all rows of this owner. Called on the task's
-     * thread, after the first row.
+     * Retains the memory of the row given last and of all rows that this owner still gives. Called
+     * on the task's thread, after the first row.
      *
      * @return a use that the caller closes; empty if there is not enough memory; then no state has
      *     changed

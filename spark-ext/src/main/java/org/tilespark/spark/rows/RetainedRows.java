@@ -14,7 +14,7 @@ import org.tilespark.spark.rows.RetainableRows.Use;
 public final class RetainedRows implements AutoCloseable {
   // Uses of retained memory, by row object
   private final Map<InternalRow, Optional<Use>> known = new IdentityHashMap<>();
-  private InternalRow last; // the row of the last question
+  private InternalRow last; // the row of the last call of retains; null before the first
   private boolean lastStays;
 
   /** True if the current memory of {@code row} stays until this is closed. */

@@ -39,7 +39,7 @@ public final class RowSink {
     }
   }
 
-  /** Pulls rows and hands them to the exchange. */
+  /** Pulls a task's rows and hands them to the exchange or cache. */
   @FunctionalInterface
   public interface Writing<E extends Exception> {
     void run() throws E;

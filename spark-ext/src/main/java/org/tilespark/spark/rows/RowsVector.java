@@ -71,7 +71,7 @@ public abstract class RowsVector extends ColumnVector {
   /** The ordinal of the value in its holder. */
   abstract int ordinal(int rowId);
 
-  /** A field of the row or struct that each row has. */
+  /** A field of each row, or of a struct in each row. */
   private static final class Field extends RowsVector {
     private final IntFunction<? extends SpecializedGetters> rows;
     private final int ordinal;

@@ -15,7 +15,7 @@ import org.tilespark.spark.conf.Backend;
  */
 public record BackendChoice(Backend configured, Backend requested, String expected)
     implements Serializable {
-  /** The choice before the query is optimized, and for others who evaluate a plan then: the CPU. */
+  /** The choice until the query is optimized; whoever evaluates a plan before then uses the CPU. */
   public static final BackendChoice NOT_YET =
       new BackendChoice(Backend.AUTO, Backend.CPU, "chosen when the query is optimized");
 

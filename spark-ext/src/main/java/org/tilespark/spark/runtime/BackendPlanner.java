@@ -28,9 +28,9 @@ public final class BackendPlanner {
   /**
    * Limit of small arrays. A core copies small arrays for a GPU, which costs more than computing
    * them: 100,000 FLOAT arrays of 64 x 64 cost 16 cores 2.9 to 7.1 s with an H200, and 1.4 to 2.6 s
-   * without it. Transforms of groups of arrays are an exception (4.0 s with it and 10.1 s without).
-   * An array that a GPU transforms alone costs a core 0.6 ms, in which the core could transform
-   * about this many bytes.
+   * without it. Transforms of groups of arrays are an exception (4.0 s with the H200 and 10.1 s
+   * without). An array that a GPU transforms alone costs a core 0.6 ms, in which the core could
+   * transform about this many bytes.
    */
   static final long SMALL_BYTES = 128 << 10;
 
@@ -69,7 +69,7 @@ public final class BackendPlanner {
 
   /**
    * The backend of factorisations: the CPU, but for large matrices a GPU with cuSOLVER where there
-   * is one. {@link Backend#GPU} is no more than {@link Backend#AUTO} here.
+   * is one. {@link Backend#GPU} acts like {@link Backend#AUTO} here.
    */
   public static BackendChoice chooseForFactors(Backend requested, SparkContext context) {
     String host = factorizer(context);
@@ -95,7 +95,7 @@ public final class BackendPlanner {
             : host + ": " + cusolver.whyNot());
   }
 
-  /** The backend of tasks that compute factors of strips: the CPU. */
+  /** The backend of tasks that factorise strips (groups of rows) of a tall matrix: the CPU. */
   public static BackendChoice forPartsOfFactors(Backend configured, SparkContext context) {
     return new BackendChoice(
         configured,

@@ -3,7 +3,7 @@ package org.tilespark.spark.runtime;
 import org.apache.spark.SparkContext;
 import org.tilespark.spark.conf.TileSparkConf;
 
-/** Computes the number of bytes that may be broadcast without a request. Stateless. */
+/** Computes how many bytes may be broadcast if the user does not ask for a broadcast. Stateless. */
 public final class BroadcastLimit {
   /** Broadcast data may take 1 / HEAP_SHARE of the heap. */
   private static final int HEAP_SHARE = 8;

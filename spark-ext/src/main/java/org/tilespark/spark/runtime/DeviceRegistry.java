@@ -101,7 +101,7 @@ final class DeviceRegistry implements AutoCloseable {
   /**
    * The device for a task, or empty for the CPU.
    *
-   * <p>It is the one with {@link #deviceNumber}.
+   * <p>The device has the number that {@link #deviceNumber} gives.
    *
    * @param task the task, or null outside one
    * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; the
@@ -114,8 +114,8 @@ final class DeviceRegistry implements AutoCloseable {
   /**
    * As {@link #gpu(Backend, TaskContext)} for a task with a preferred device.
    *
-   * @param wish gives the number of the preferred device, from 0, for a number of devices; empty
-   *     for no preference. A device that Spark assigned takes precedence
+   * @param wish takes the number of devices, and gives the number of the preferred one, from 0;
+   *     empty for no preference. A device that Spark assigned takes precedence
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task, IntFunction<OptionalInt> wish) {
     Availability<TaskDevices> usable = usable(backend);
@@ -232,7 +232,10 @@ final class DeviceRegistry implements AutoCloseable {
     return Optional.ofNullable(lost.get());
   }
 
-  /** The reason why tasks without a configured backend computed on the CPU; empty if none did. */
+  /**
+   * The reason why a task computed on the CPU; if none did, why tasks of {@code backend} would;
+   * empty if they can use a device.
+   */
   Optional<String> whyCpu(Backend backend) {
     return whyCpu
         .get()

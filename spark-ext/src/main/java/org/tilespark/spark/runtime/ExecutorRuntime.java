@@ -43,9 +43,9 @@ import org.tilespark.spark.error.StoppedException;
 
 /**
  * The resources of one executor outside the heap: its Arrow memory, its devices with pinned memory
- * and turns, and resources {@link #kept} between tasks. It is created at first use (or by the
- * plugin when the executor starts), belongs to the executor's {@link SparkEnv}, and is closed with
- * it. Thread-safe.
+ * and the turns ({@link GpuTurns}) in which tasks use them, and resources {@link #kept} between
+ * tasks. It is created at first use (or by the plugin when the executor starts), belongs to the
+ * executor's {@link SparkEnv}, and is closed with it. Thread-safe.
  *
  * <p>Spark's tasks can reach only static references, so one is static. A stopped executor gets no
  * new runtime: tasks that still run fail with a {@link StoppedException} at their next request, and
@@ -76,9 +76,9 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
   private final Uses uses; // users: this runtime until it is closed, tasks, and allocations
   private final Object memoryLock = new Object();
-  // Null until requested; guarded by memoryLock. Below: guarded by this.
-  private HostMemoryPools hostMemory;
-  private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>(); // by the resource's owner
+  private HostMemoryPools hostMemory; // null until requested; guarded by memoryLock
+  // Resources by their owners; guarded by kept.
+  private final Map<Object, AutoCloseable> kept = new LinkedHashMap<>();
   private boolean closed; // guarded by kept
 
   private ExecutorRuntime(SparkEnv env, Optional<List<String>> gpuAddresses) {
@@ -158,7 +158,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
   }
 
-  /** As {@link #gpu(Backend, TaskContext, IntFunction)} without a wish. */
+  /** As {@link #gpu(Backend, TaskContext, IntFunction)} without a preferred device. */
   public Optional<Gpu> gpu(Backend backend, TaskContext task) {
     return devices.gpu(backend, task);
   }
@@ -167,8 +167,8 @@ public final class ExecutorRuntime implements AutoCloseable {
    * The device for a task, or empty for the CPU.
    *
    * @param task the task, or null outside one
-   * @param wish gives the number of the preferred device, from 0, for a number of devices; empty
-   *     for no preference. A device that Spark assigned takes precedence
+   * @param wish takes the number of devices, and gives the number of the preferred one, from 0;
+   *     empty for no preference. A device that Spark assigned takes precedence
    * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; the
    *     message says why, and what helps
    */
@@ -406,7 +406,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     return new BlockPlace(Optional.empty(), Optional.empty());
   }
 
-  /** The tasks' turns on the device. */
+  /** The turns in which tasks use the devices. */
   public GpuTurns turns() {
     return turns;
   }
@@ -559,7 +559,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
   }
 
-  /** Closes resources of tasks and buffers, which are no longer in use. */
+  /** Closes the devices and the CPU's operators, once no task and no buffer uses them. */
   private void free() {
     Closing.all(List.of(devices, hostTransposer, hostProducts));
   }

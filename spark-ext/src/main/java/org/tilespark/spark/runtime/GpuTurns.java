@@ -12,8 +12,9 @@ import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.pipeline.DeviceTask;
 
 /**
- * Bounds the number of tasks that use a device at a time. A task attempt takes one turn for all of
- * its operators, and gives it back when it ends in any way. Thread-safe.
+ * Bounds the number of tasks that use a device at a time. A task attempt takes one turn (the right
+ * to use its device) for all of its operators, and gives it back when it ends in any way.
+ * Thread-safe.
  *
  * <p>A task that waits for its input loses its turn to a task that waits for a turn: the input may
  * be a cached partition that the other task computes. It takes another turn before it uses the
@@ -121,7 +122,7 @@ public final class GpuTurns {
   void take(TaskContext task) {
     Turn turn = turn(task);
     turn.awaitsInput =
-        false; // an operator that holds the turn is asked for input by another operator
+        false; // the awaited input comes from an operator of this task, which computes it now
     boolean hadTurn;
     synchronized (turns) {
       if (turn.held) {

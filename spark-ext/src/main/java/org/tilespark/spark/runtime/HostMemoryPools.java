@@ -53,7 +53,7 @@ final class HostMemoryPools {
   /**
    * Pools that keep memory within {@code budget}.
    *
-   * @param uses uses of the runtime that owns this memory
+   * @param uses counts the users of the runtime that owns this memory
    * @param device opens the executor's device, if it has one, since stores should use pinned memory
    *     even if they are used first
    */
@@ -68,7 +68,7 @@ final class HostMemoryPools {
     this.uses = uses;
     this.storeBudget = new StoreBudget(budget.storeBytes());
     this.plainSource = new NativeMemorySource(budget.plainPoolBytes());
-    // Memory that stores currently do not use may be kept for them too.
+    // Freed memory may also be kept up to the bytes that stores may still take.
     this.plainSource.keepsMore(() -> isPinning ? 0 : storeBudget.spareBytes(), budget.storeBytes());
     this.plainMemory =
         FaultyMemorySource.of(
@@ -104,8 +104,8 @@ final class HostMemoryPools {
   }
 
   /**
-   * Pins a part of the memory that is kept for tasks on {@code device}: which takes a second or
-   * more, for which the first tasks would wait.
+   * Pins a part of the memory that is kept for tasks on {@code device}, before tasks need it: they
+   * would wait for that, a second or more.
    *
    * @return true if more is left to pin
    */
@@ -233,7 +233,7 @@ final class HostMemoryPools {
     return budget.pinnedPoolBytes() / TileSparkConf.CONCURRENT_TASKS.read(conf);
   }
 
-  /** Memory now, and the CPU's work. */
+  /** The state of host memory now; {@code work} is the work on the CPU. */
   synchronized HostStatus status(PipelineTotals.Snapshot work) {
     Map<HostStatus.Memory, Long> memory = new EnumMap<>(HostStatus.Memory.class);
     if (pinned != null) {

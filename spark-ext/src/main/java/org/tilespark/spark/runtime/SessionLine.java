@@ -37,7 +37,7 @@ public final class SessionLine {
     return constant.name().toLowerCase(Locale.ROOT);
   }
 
-  /** The class that a key names, without its package. */
+  /** The text {@code by} and the class that a key names, without its package. */
   private static String whose(SparkConf conf, String key) {
     String name = conf.get(key, "Spark's default");
     return "by " + name.substring(name.lastIndexOf('.') + 1);

@@ -7,20 +7,21 @@ import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Tells a task whether a device can copy directly from memory that stays until the task's end, such
- * as memory of an exchange. For the task's thread; closed with the task's allocator.
+ * Tells a task whether a device can copy directly from memory that stays until the task's end, for
+ * example memory of an exchange. For the task's thread; closed with the task's allocator.
  */
 public final class StayingMemory implements AutoCloseable {
   private final ArrowMemory memory;
-  private ArrowBuf owner; // a buffer that represents all of this memory; null until needed
+  private ArrowBuf owner; // the buffer that stands for this memory; null until needed
 
   StayingMemory(ArrowMemory memory) {
     this.memory = memory;
   }
 
   /**
-   * The owner that tells a pipeline that values can be read in place until the task ends; empty if
-   * a device cannot read them.
+   * A buffer that stands for all of this memory: given to a pipeline as the owner of {@code
+   * values}, it says that a device can read them in place until the task ends. Empty if no device
+   * can.
    */
   public Optional<ArrowBuf> owner(HostMemory values) {
     if (!memory.pins(values)) {

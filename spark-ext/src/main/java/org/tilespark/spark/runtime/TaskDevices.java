@@ -18,7 +18,10 @@ import org.tilespark.spark.error.InvalidInputException;
  * most as many devices are opened as tasks ever ran at once, since opening is slow. Thread-safe.
  */
 final class TaskDevices {
-  /** A preferred device is refused above twice the tasks of the least used one plus this. */
+  /**
+   * A preferred device is refused if it has more tasks than twice those of the least used device
+   * plus this number.
+   */
   private static final int MOST_AHEAD = 4;
 
   private final List<String> addresses;
@@ -96,8 +99,8 @@ final class TaskDevices {
   /**
    * As {@link #of(long, List)} for a task with a preferred device.
    *
-   * @param wish gives the number of the preferred device, from 0, for a number of devices; empty
-   *     for no preference. It is used unless it has far more tasks than another
+   * @param wish takes the number of devices, and gives the number of the preferred one, from 0;
+   *     empty for no preference. It is used unless it has far more tasks than another
    */
   int of(long taskAttempt, List<String> assigned, IntFunction<OptionalInt> wish) {
     if (!assigned.isEmpty()) {

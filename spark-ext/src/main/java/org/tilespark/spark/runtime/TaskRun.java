@@ -36,7 +36,7 @@ public record TaskRun(
     PipelineTotals totals,
     RetainedRows retained,
     TaskScope scope) {
-  /** Least device memory, of all tasks together, with which tiles of reductions are large. */
+  /** Least device memory, of all tasks together, with which {@link #takesLargeTiles} is true. */
   private static final long ROOM_FOR_LARGE_TILES = 4L << 30;
 
   /**
@@ -77,7 +77,7 @@ public record TaskRun(
    * The multiplier of this task: on its device if it has one, otherwise on the CPU. Owned by the
    * scope.
    *
-   * @param peers key of the tasks that may share panels on a device: equal for these
+   * @param peers a key that is equal for all tasks that may share panels on a device
    * @param results allocator for large downloaded tiles; borrowed
    */
   public PanelMultiplier multiplier(
@@ -96,8 +96,8 @@ public record TaskRun(
   }
 
   /**
-   * True if tiles of reductions should be large: a device with enough memory computes them, where
-   * each tile costs launches and waits.
+   * True if a task that reduces a product tile by tile should use large tiles: a device with enough
+   * memory computes them, and each tile costs it launches and waits.
    */
   public boolean takesLargeTiles() {
     return gpu.filter(used -> used.governor().limitBytes() >= ROOM_FOR_LARGE_TILES).isPresent();
@@ -140,7 +140,10 @@ public record TaskRun(
     }
   }
 
-  /** The memory that stays until the task ends and that its device can read. */
+  /**
+   * A test of memory that stays until the task ends: whether this task's device can read it in
+   * place.
+   */
   public StayingMemory stayingMemory() {
     return scope.own(new StayingMemory(memory));
   }

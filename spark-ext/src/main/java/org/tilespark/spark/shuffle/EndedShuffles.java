@@ -33,14 +33,16 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  *   <li>No job outside that execution has used it, as happens with an RDD or Dataset that is used
  *       again.
  *   <li>No job uses it now.
- *   <li>No persisted RDD was computed from it, since lost partitions are computed again. Otherwise,
- *       jobs that read the persisted RDD do not use the shuffle.
+ *   <li>No RDD that was computed from it is persisted now: lost partitions of that RDD would be
+ *       computed again. (A job that can read the persisted RDD does not count as using the shuffle
+ *       in the second condition.)
  *   <li>Its rows are not {@link DeterministicLevel#INDETERMINATE()}, since parts of these cannot be
  *       recomputed.
  * </ul>
  *
- * <p>Should a Dataset's plan run again after all, Spark runs the map stage again, once: the second
- * execution did not make the shuffle. Thread-safe.
+ * <p>Should a Dataset's plan run again after all, Spark runs the map stage again, but only once:
+ * after that the outputs stay, since the second execution did not make the shuffle and so cannot
+ * end it. Thread-safe.
  */
 final class EndedShuffles extends SparkListener {
   private static final String EXECUTION_ID = "spark.sql.execution.id";
@@ -50,7 +52,7 @@ final class EndedShuffles extends SparkListener {
     /**
      * Called once for each shuffle that ended, and whenever Spark removes one.
      *
-     * @param lastMap greatest id of the attempts of its map tasks so far
+     * @param lastMap greatest id of all task attempts so far, and so at least that of its map tasks
      */
     void release(int shuffle, long lastMap);
   }
@@ -93,7 +95,7 @@ final class EndedShuffles extends SparkListener {
   private long lastTask = -1;
 
   /**
-   * A listener without shuffles.
+   * A listener that knows of no shuffle yet.
    *
    * @param release called for a shuffle that ended
    * @param removed called for a shuffle that Spark has removed

@@ -129,9 +129,9 @@ interface MapOutputRows extends AutoCloseable {
     /**
      * Rows of a file, which are read frame by frame.
      *
-     * @param place place that the partition's header must have
+     * @param place checksum that identifies the partition, which the file's header must state
      * @param buffer buffer for the partition's frames; borrowed until this is closed
-     * @throws IOException if the file has no valid partition at the place
+     * @throws IOException if the file does not hold this partition, or is corrupt
      */
     static Verified ofFile(ManagedBuffer file, int place, PartitionFrames.Buffer buffer)
         throws IOException {
@@ -162,7 +162,10 @@ interface MapOutputRows extends AutoCloseable {
       }
     }
 
-    /** Checks that bytes belong to the requested partition: the places of both must be equal. */
+    /**
+     * Checks that bytes belong to the requested partition: the checksums that identify both must be
+     * equal.
+     */
     static void checkPlace(int found, int expected) throws CorruptDataException {
       if (found != expected) {
         throw new CorruptDataException("These are the bytes of another partition");

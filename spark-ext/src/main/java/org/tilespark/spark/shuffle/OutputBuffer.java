@@ -62,7 +62,7 @@ final class OutputBuffer extends ManagedBuffer {
    * @param memory looks up the output again and retains it; empty if it is not in memory
    * @param files finds the partitions in files
    * @param maxBufferBytes bytes of one Netty buffer: {@link #MAX_BUFFER_BYTES}, or less in tests.
-   *     Consecutive images are one range of memory, which is not divided
+   *     Consecutive rows in one range of memory are not divided, so a buffer may exceed it
    */
   OutputBuffer(
       MapOutput output,

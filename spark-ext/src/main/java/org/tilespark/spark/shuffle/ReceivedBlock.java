@@ -19,7 +19,7 @@ import org.tilespark.kernels.memory.HostMemory;
  * final memory. The {@link CheckedHeader} states the length; memory is allocated after the header
  * is verified. A network thread writes, then the task reads; either may free it.
  *
- * <p>It accepts every frame, even after it failed or was freed: an exception would close the
+ * <p>It accepts all bytes, even after it failed or was freed: an exception would close the
  * connection, which other tasks use too.
  */
 final class ReceivedBlock extends ManagedBuffer
@@ -30,7 +30,7 @@ final class ReceivedBlock extends ManagedBuffer
   // Guarded by this.
   private final ByteBuffer head = ByteBuffer.allocate(CheckedHeader.BYTES);
   private HostMemorySource.Allocation memory; // null before its length is known, and once freed
-  private int place; // checksum of the partition's place, as the header states it
+  private int place; // checksum that identifies the partition, as the header states it
   private long total; // bytes of all frames, without the header
   private long filled; // received bytes of frames, without the header
   private boolean freed;
@@ -105,7 +105,7 @@ final class ReceivedBlock extends ManagedBuffer
     return memory.address();
   }
 
-  /** The checksum of the partition's place, as the header states it. */
+  /** The checksum that identifies the partition, as the header states it. */
   synchronized int place() {
     return place;
   }

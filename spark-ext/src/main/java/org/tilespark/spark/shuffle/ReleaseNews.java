@@ -29,13 +29,17 @@ final class ReleaseNews {
 
   private final Consumer<Release> release;
   private final ReentrantLock asking = new ReentrantLock(); // held while a question is in progress
-  // How much of the driver's list is known; guarded by asking. Below: guarded by this.
+  // Count of the driver's releases that are known here; guarded by asking.
   private long known;
+  // Guarded by this.
   private TileShuffleManager.Asks driver; // the way to the driver; null before the first question
   private CompletableFuture<Boolean> askedByTasks = CompletableFuture.completedFuture(false);
   private long askedNanos; // time when the last question of tasks began, or an answer came
 
-  /** A connection without news; {@code release} releases the outputs of a shuffle. */
+  /**
+   * A connection that has heard of no release yet; {@code release} releases the outputs of a
+   * shuffle.
+   */
   ReleaseNews(Consumer<Release> release) {
     this.release = release;
   }

@@ -10,7 +10,7 @@ import org.tilespark.spark.shuffle.Releases.Release;
  * later. It remembers as many shuffles as the driver. Thread-safe.
  */
 final class ReleasedOutputs {
-  // Guarded by this: the last maps by shuffle; the shuffle that was released last is at the end.
+  // Guarded by this: lastMap of the Release by shuffle; the newest release is at the end.
   private final Map<Integer, Long> lastMaps = new LinkedHashMap<>();
 
   /** Adds outputs, and forgets those of the oldest shuffle if there are too many. */

@@ -29,13 +29,17 @@ final class Releases {
   record Question(long since) implements Serializable {}
 
   /**
-   * The answer. It is sent as numbers: if the jar was added by {@code spark.jars}, the executor's
-   * receiving thread cannot load our classes, and Spark would then end the executor.
+   * The driver's answer to a question. It is sent as numbers: if the jar was added by {@code
+   * spark.jars}, the executor's receiving thread cannot load our classes, and Spark would then end
+   * the executor.
    *
    * @param next count of releases so far, for the next question
    */
   record Answer(long next, List<Release> releases) {
-    /** The numbers that are sent: {@code next}, then shuffle and last map of each release. */
+    /**
+     * The numbers that are sent: {@code next}, then {@code shuffle} and {@code lastMap} of each
+     * release.
+     */
     long[] encoded() {
       long[] numbers = new long[1 + 2 * releases.size()];
       numbers[0] = next;

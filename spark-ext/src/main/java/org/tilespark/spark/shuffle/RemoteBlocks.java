@@ -42,13 +42,12 @@ final class RemoteBlocks implements AutoCloseable {
   private final ArrayDeque<List<Block>> requests;
   private final LinkedBlockingQueue<Result> results = new LinkedBlockingQueue<>();
   private long underWayBytes;
-  // Blocks that were requested and have not arrived. Below: guarded by this.
-  private int outstanding;
-  private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the budget
+  private int outstanding; // count of blocks that were requested and have not arrived
+  // Guarded by this.
+  private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the store's budget
   private boolean kept; // true if received blocks stay until this is closed
-  // Bytes reserved for blocks not requested yet. Below: guarded by alive, a lock
-  private long keptBytes;
-  // that is only held briefly, since network threads take it.
+  private long keptBytes; // bytes reserved for blocks not requested yet
+  // Guarded by alive, a lock that is only held briefly, since network threads take it.
   private final Set<ReceivedBlock> alive = new HashSet<>();
   private boolean closed;
 
@@ -88,7 +87,7 @@ final class RemoteBlocks implements AutoCloseable {
     return all;
   }
 
-  /** True if there is a further block. */
+  /** True if {@link #next} will give another block. */
   boolean hasNext() {
     return outstanding > 0 || !requests.isEmpty();
   }
@@ -115,7 +114,7 @@ final class RemoteBlocks implements AutoCloseable {
     return result;
   }
 
-  /** Replaces a block's estimated bytes in the count by its actual bytes. */
+  /** Replaces a block's estimated bytes by its actual bytes, here and in the store's budget. */
   private synchronized void settle(Result result) {
     Long estimate = budgeted.get(result.block);
     if (result.failure == null && estimate != null && (estimate > 0 || kept)) {
@@ -128,7 +127,7 @@ final class RemoteBlocks implements AutoCloseable {
   /**
    * Keeps all blocks from now on until this is closed.
    *
-   * @return false if the budget has no room for all of them; then no state has changed
+   * @return false if the store's budget has no room for all of them; then no state has changed
    */
   synchronized boolean keep() {
     long bytes = requests.stream().flatMap(List::stream).mapToLong(Block::bytes).sum();
@@ -140,7 +139,7 @@ final class RemoteBlocks implements AutoCloseable {
     return true;
   }
 
-  /** Frees a block that was read, unless it stays. */
+  /** Frees a block that was read, unless {@link #keep} keeps all blocks. */
   synchronized void free(Result result) {
     if (kept) {
       return;

@@ -33,7 +33,7 @@ final class ShuffleFit {
         && dependency.serializer() instanceof UnsafeRowSerializer;
   }
 
-  /** True for a marked RDD, and for a union of marked ones. */
+  /** True for an {@link ExchangeInput}, the RDD of one of our nodes, and for a union of these. */
   private static boolean isMarked(Dependency<?> dependency) {
     if (dependency instanceof ShuffleDependency) {
       return false;

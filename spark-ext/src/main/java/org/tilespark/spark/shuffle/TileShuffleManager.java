@@ -36,12 +36,12 @@ public final class TileShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(TileShuffleManager.class);
 
   private final SparkConf conf;
-  // Null while Spark's constructor runs. Below, on the driver: finds ended shuffles.
-  private final TileShuffleResolver resolver;
+  private final TileShuffleResolver resolver; // null while Spark's constructor runs
+  // On the driver: finds ended shuffles.
   private final EndedShuffles ended = new EndedShuffles(this::release, this::letGo);
   // On the driver: the context in which our shuffles were made; null before the first.
   private final AtomicReference<SparkContext> driver = new AtomicReference<>();
-  private final BitSet ours = new BitSet(); // ids of all shuffles so far; guarded by this
+  private final BitSet ours = new BitSet(); // ids of all shuffles served here; guarded by ours
   private final Releases releases = new Releases();
   private final ServedShuffles served = new ServedShuffles();
 
@@ -199,8 +199,8 @@ public final class TileShuffleManager extends SortShuffleManager {
 
   /**
    * Spark informs only executors that its driver knows. A live executor from which a fetch failed
-   * is unknown until its next heartbeat, so our list informs all. Later outputs stay, since a plan
-   * may run again with the same shuffle id.
+   * is unknown until its next heartbeat, so {@link Releases} informs all executors. Outputs of
+   * later map tasks stay, since a plan may run again with the same shuffle id.
    */
   @Override
   public boolean unregisterShuffle(int shuffleId) {

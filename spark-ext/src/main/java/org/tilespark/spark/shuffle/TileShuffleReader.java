@@ -52,7 +52,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return new MapOutput.Id(id.shuffleId(), id.mapId());
     }
 
-    /** The place that the block's header must state. */
+    /** The checksum that identifies the block, which its header must state. */
     int place() {
       return output().place(id.reduceId());
     }
@@ -129,17 +129,16 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     private final RemoteBlocks remote;
     private final MapOutputRows.Target target =
         new MapOutputRows.Target(row -> RetainableRows.given(row, this, context));
-    private final PartitionFrames.Buffer frames = new PartitionFrames.Buffer(); // of files
+    private final PartitionFrames.Buffer frames = new PartitionFrames.Buffer(); // for files
     private Block block; // the block that is read; null before the first
-    // True if target has the next row. Below: guarded by this, since the task's thread
-    private boolean ready;
-    // may close resources that another thread reads.
+    private boolean ready; // true if target has the next row
+    // Guarded by this, since the task's thread may close resources that another thread reads.
     private MapOutputRows rows; // of the block; null between blocks
     private boolean fromFile; // true if rows come from a file: the next frame overwrites them
     private boolean kept; // true if read blocks stay until this reader and every use are closed
     private final List<MapOutputRows> keptRows = new ArrayList<>();
     private final ArrayDeque<MapOutputRows.OfOutput> reserved =
-        new ArrayDeque<>(); // of local, once kept
+        new ArrayDeque<>(); // outputs of local, once kept
     private boolean closed;
     private final SharedUse memory = new SharedUse(this::free);
 
@@ -190,7 +189,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       return rows;
     }
 
-    /** Begins a block. */
+    /** Begins to read the rows of a block. */
     private synchronized void begin(MapOutputRows next, boolean isFile) {
       if (closed) { // closed while the block was looked for; current() reports it
         next.close();

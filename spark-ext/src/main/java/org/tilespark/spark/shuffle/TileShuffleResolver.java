@@ -50,12 +50,12 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   private final boolean filesOnly;
   private final IndexShuffleBlockResolver ofSpark;
   private final CorruptionDiagnosis.Settings checksums; // checksums in Spark's files
-  // Ids of map attempts, by shuffle
+  // Ids of map attempts whose outputs have files, by shuffle
   private final Map<Integer, Set<Long>> mapsWithFiles = new ConcurrentHashMap<>();
   private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
   private volatile int maxBufferBytes = OutputBuffer.MAX_BUFFER_BYTES; // smaller in tests
-  // Below: guarded by this. The runtime of this resolver's executor, null until used.
+  // Guarded by this; null until used.
   private ExecutorRuntime runtime;
   private StoredOutputs store;
 
@@ -76,7 +76,9 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return runtime;
   }
 
-  /** The store of the executor's runtime, which closes it before its memory. */
+  /**
+   * The store of outputs. The executor's runtime closes it, before it frees the memory of outputs.
+   */
   synchronized StoredOutputs store() {
     if (store == null) {
       store = runtime().kept(this, running -> new StoredOutputs(running.storeBudget(), this));

@@ -26,7 +26,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   private final ShuffleWriteMetricsReporter metrics;
   private final MapOutput.Id id;
   private final int partitions;
-  private final Optional<SQLMetric> dataSize; // bytes of rows, which Spark's serializer counts else
+  private final Optional<SQLMetric> dataSize; // bytes of rows; see DataSizes
   private final RowChecksums checksums;
   private final ExchangeCounts counts = ExchangeCounts.ofWriter();
   private MapOutput output; // owned until it is committed; null before and after

@@ -34,7 +34,7 @@ public final class MeetsRange extends BlockExpression {
   }
 
   /**
-   * The condition.
+   * The condition that a block holds an element of {@code range}.
    *
    * @param offset the block's offset along the axis, BIGINT
    * @param size the block's size along the axis, INT
@@ -43,7 +43,7 @@ public final class MeetsRange extends BlockExpression {
     return new MeetsRange(range, false, ScalaInterop.<Expression>seq(offset, size));
   }
 
-  /** This condition on other columns. */
+  /** This condition with another range, on other columns. */
   MeetsRange with(AxisRange others, Expression offset, Expression size) {
     return new MeetsRange(others, isOfSeveral, ScalaInterop.<Expression>seq(offset, size));
   }

@@ -176,7 +176,7 @@ public final class SlicePlans {
   }
 
   /**
-   * The blocks of a plan that states their extents. Holes are not checked here.
+   * The blocks of {@code input} in a plan that states their extents. Holes are not checked here.
    *
    * @param asDataset as for {@link #slice}
    * @throws IllegalArgumentException if it has no blocks of this kind, or its arrays have different

@@ -159,7 +159,7 @@ public record SliceText(String text, List<Entry> entries) {
   }
 
   /**
-   * The slice of an array.
+   * The elements that this text selects of an array with these extents.
    *
    * @param operator operator's name, for messages
    * @throws IllegalArgumentException if no element is left along an axis; the message states the

@@ -19,7 +19,7 @@ public final class BlockColumns implements Serializable {
   private final long[] extents;
   private final String extentsSource;
   private final BlockKind kind;
-  private final int[] ordinals; // offsets, sizes, values[, imag]
+  private final int[] ordinals; // of the columns: offsets, sizes, values[, imag]
 
   /**
    * The columns of a schema.
@@ -37,7 +37,8 @@ public final class BlockColumns implements Serializable {
   }
 
   /**
-   * A block of the array, with values of its length and without nulls.
+   * A valid block: it is inside the array, and has as many values as its size says, none of them
+   * null.
    *
    * @param values the columns {@code values} and, of complex blocks, {@code imag}; valid until the
    *     cursor advances

@@ -31,15 +31,18 @@ public interface BlockFormat {
   /** The path of the array, as the user wrote it. */
   String path();
 
-  /** These options, of which the options of a single query replace those that it states. */
+  /** This format with the options that a single query states in place of its own. */
   BlockFormat overriddenBy(CaseInsensitiveStringMap query);
 
-  /** The options that the columns depend on, with their values in the form that users write. */
+  /**
+   * The options on which the columns and blocks depend, by their names; the value is null for one
+   * that is not given.
+   */
   Map<String, Object> readOptions();
 
   /**
    * The stored array; empty if nothing is stored there yet. Runs at planning: a format must examine
-   * stored data inside {@link org.tilespark.spark.error.ErrorBoundary#FILES}, and at its options
+   * stored data inside {@link org.tilespark.spark.error.ErrorBoundary#FILES}, and its options
    * outside of it, so that users can tell a wrong file from a wrong option.
    *
    * @throws IllegalArgumentException if something else is there, or the options do not fit it

@@ -9,8 +9,8 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
 /**
- * The regular tiling of an array that the source makes: full blocks of one shape, ragged at the far
- * edges, numbered in row-major order of the grid with {@code outermostAxis} varying slowest.
+ * The regular tiling by which a source cuts its array into blocks: full blocks of one shape, ragged
+ * at the far edges. Blocks are numbered in row-major order, or with the first axis varying fastest.
  *
  * <p>Immutable.
  */
@@ -18,15 +18,19 @@ public final class BlockGrid implements Serializable {
   /** The option that states the elements per axis of a block. */
   public static final String BLOCK_SHAPE = "blockShape";
 
-  /** Most bytes of a block if its shape is not stated, counted in its columns... */
+  /**
+   * Most bytes in the value columns of a block if the block shape is not stated; blocks of a large
+   * volume may have more, up to {@link #VOLUME_BLOCK_BYTES}.
+   */
   private static final long BLOCK_BYTES = 8L << 20;
 
   /**
-   * ...and most bytes of a block of a large volume, whose blocks would otherwise have short rows...
+   * Most bytes in the value columns of a block of a large volume, which would otherwise have short
+   * rows.
    */
   private static final long VOLUME_BLOCK_BYTES = 32L << 20;
 
-  /** ...as long as the volume has at least this number of blocks. */
+  /** Least number of blocks of a volume whose blocks exceed {@link #BLOCK_BYTES}. */
   private static final int LEAST_BLOCKS = 32;
 
   /** Spark's limit for a row, minus room for its fixed part. */
@@ -84,7 +88,8 @@ public final class BlockGrid implements Serializable {
    * The tiling of an array that is stored in chunks, as {@link #of}; if the option is not given,
    * blocks are whole chunks.
    *
-   * @param group elements along each axis of the chunks that are stored together, or of one chunk
+   * @param group elements along each axis of a group of chunks that are stored together; of one
+   *     chunk if each is stored separately
    */
   public static BlockGrid ofChunks(
       Optional<String> text, ChunkGrid chunks, Shape group, ElementType columnType, int parts) {
@@ -199,8 +204,8 @@ public final class BlockGrid implements Serializable {
   /**
    * Blocks near a square or a cube; axes too short for that are not cut. Blocks of a large volume
    * are larger, and usually shortest along the middle axis: a file is contiguous along its last
-   * axis, and most permutations have that axis last or first. If a permutation has it in the
-   * middle, runs of the result are shorter than with cubes.
+   * axis, and most permutations of the axes leave it last or make it first. If one puts it in the
+   * middle, contiguous runs of the result are shorter than with cubes.
    */
   private static long[] defaultShape(long[] extents, int bytes) {
     long[] block = new long[extents.length];

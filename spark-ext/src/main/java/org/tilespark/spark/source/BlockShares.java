@@ -28,9 +28,10 @@ record BlockShares(List<Long> firsts) {
   }
 
   /**
-   * The fewest tasks that a limit allows, with about equal shares.
+   * About equal shares for as few tasks as a limit of their bytes allows.
    *
-   * @param read ranges of blocks that any of the scans reads, as in {@link BlockRanges}
+   * @param read for each scan that uses these shares, the ranges of blocks that it reads, as in
+   *     {@link BlockRanges}
    * @param limit gives the limit of a task's bytes from the bytes of all tasks
    */
   static BlockShares of(BlockGrid grid, List<long[]> read, Cost cost, LongUnaryOperator limit) {
@@ -83,7 +84,9 @@ record BlockShares(List<Long> firsts) {
     return union.stream().mapToLong(Long::longValue).toArray();
   }
 
-  /** The parts of these ranges for each task, in order; some may be empty. */
+  /**
+   * The part of these ranges that each task reads, in the order of the tasks; some may be empty.
+   */
   List<long[]> of(long[] ranges) {
     List<long[]> parts = new ArrayList<>();
     int next = 0;

@@ -114,7 +114,7 @@ public interface BlockSink {
      * Writes the cursor's current block.
      *
      * @param box receives the block's offset, then its size
-     * @param at index in {@code box}
+     * @param at index in {@code box} of the first of these numbers
      * @throws IllegalArgumentException if it is no block of the target's array; the message names
      *     the block
      */

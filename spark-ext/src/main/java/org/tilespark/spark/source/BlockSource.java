@@ -84,8 +84,8 @@ public interface BlockSource extends Serializable {
   }
 
   /**
-   * The stored bytes of a box of the array, in order, or only the first and last of them, so that
-   * Spark can find the machines that store them; empty if unknown.
+   * The stretches of stored objects that hold a box of the array, in order, or only the first and
+   * the last one, so that Spark can find the machines that store them; empty if unknown.
    *
    * @param offset place of the box's first element
    * @param size extents of the box, none of them 0

@@ -48,10 +48,16 @@ import scala.runtime.AbstractFunction2;
  * the driver.
  */
 public final class BlockWrite {
-  /** Most elements of an array per element in blocks for which holes are searched... */
+  /**
+   * Most elements of an array for each element in the blocks: if the array's measured extents give
+   * more, a block is at a wrong place and the write is refused at once.
+   */
   private static final double LARGEST_HOLE = 4;
 
-  /** ...but arrays of at most this many elements are always searched. */
+  /**
+   * Elements of an array up to which {@link #LARGEST_HOLE} does not matter: holes are searched
+   * after the write.
+   */
   private static final double SMALL_ARRAY = 1 << 24;
 
   /** Most elements whose bytes, in the widest type and with a header, can be counted in a long. */
@@ -73,7 +79,8 @@ public final class BlockWrite {
   /**
    * Writes the array; returns when it has its name; after a failure it is removed.
    *
-   * @param data blocks of one array, without further columns; ids of rows are dropped
+   * @param data blocks of one array, without other columns; only ids of rows are allowed, and
+   *     dropped
    * @param sink target of the array
    * @param replace true to replace an existing array
    * @throws IllegalArgumentException if the blocks do not tile one array, or hold values that the
@@ -232,7 +239,7 @@ public final class BlockWrite {
     return boxes;
   }
 
-  /** Runs the tasks; returns the boxes that they wrote. */
+  /** Runs the tasks; returns the offset and size of each block that they wrote. */
   private static long[] run(BlockSink.Target target, QueryExecution query) {
     // Under a separate SQL execution, so that the Spark UI shows the query's plan and metrics.
     Object results =
@@ -260,7 +267,10 @@ public final class BlockWrite {
         .orElseGet(this::measuredExtents);
   }
 
-  /** The extents by the ends of blocks, from one small aggregate over their coordinates. */
+  /**
+   * The extents, measured as the largest ends of blocks by one small aggregate over the
+   * coordinates.
+   */
   private Shape measuredExtents() {
     BlockKind kind = schema.kind();
     List<Column> measures = new ArrayList<>();
@@ -293,7 +303,10 @@ public final class BlockWrite {
     return Shape.of(extents);
   }
 
-  /** The end of blocks along an axis; null beyond 2^63 - 1, and refused by the writer. */
+  /**
+   * The end of each block along an axis; null if it is beyond 2^63 - 1, so that the block is
+   * refused when it is written.
+   */
   private Column end(int axis) {
     return functions.try_add(
         column(schema.offsets().get(axis)), column(schema.sizes().get(axis)).cast("long"));

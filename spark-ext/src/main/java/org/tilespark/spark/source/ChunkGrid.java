@@ -24,9 +24,8 @@ public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
   /**
    * The usual shape of a block: whole chunks, as many as make a block of some MiB.
    *
-   * @param group elements along each axis of the chunks that are stored together; blocks then
-   *     divide a group or consist of whole groups; the shape of one chunk if each is stored
-   *     separately
+   * @param group elements along each axis of a group of chunks that are stored together, of one
+   *     chunk if each is stored separately; a block divides a group or consists of whole groups
    * @param bytes bytes of an element in the columns
    */
   Shape usualBlock(Shape group, int bytes) {

@@ -30,7 +30,8 @@ final class FileSpace implements Closeable {
   private static final Logger LOG = LoggerFactory.getLogger(FileSpace.class);
 
   /**
-   * Bytes of a part: large enough for few calls and long extents, small enough for waiting tasks.
+   * Least bytes of a part: large, for few calls and long extents on the disk, but small enough that
+   * a task does not wait long for one.
    */
   private static final long PART_BYTES = 16L << 20;
 
@@ -40,7 +41,7 @@ final class FileSpace implements Closeable {
   private static final int INTERRUPTED = 4;
   private static final int DONT_NEED = 4;
 
-  /** Spaces that writers of this process have open, by their hidden files; guarded by this. */
+  /** Spaces that writers of this process have open, by their hidden files; guarded by this map. */
   private static final Map<Path, FileSpace> OPEN = new HashMap<>();
 
   private final Path file;
@@ -90,9 +91,9 @@ final class FileSpace implements Closeable {
   }
 
   /**
-   * Returns when these bytes of the file have their space.
+   * Returns when the space of these bytes of the file is reserved.
    *
-   * @throws IOException if there is no room; in the system's words
+   * @throws IOException if the disk is full; the message has the system's words
    */
   void reserve(long position, long bytes) throws IOException {
     int last = (int) ((position + bytes - 1) / partBytes);
@@ -124,7 +125,8 @@ final class FileSpace implements Closeable {
   }
 
   /**
-   * One call at a time: the system has a lock for each file, on which concurrent calls would spin.
+   * Reserves one part. Calls run one at a time: the system has a lock for each file, on which
+   * concurrent calls would spin.
    */
   private synchronized void reserve(int part) throws IOException {
     long start = part * partBytes;
@@ -172,7 +174,7 @@ final class FileSpace implements Closeable {
     }
   }
 
-  /** Closes the file, after the part that is being reserved. */
+  /** Closes the file once no part of it is being reserved. */
   private synchronized void closeFile() {
     closed = true;
     LibC.close(descriptor);

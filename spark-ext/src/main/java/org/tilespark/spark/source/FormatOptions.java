@@ -50,9 +50,9 @@ public final class FormatOptions {
   }
 
   /**
-   * The options of a single query, of the same path.
+   * The options of a single query, with the path that the table has.
    *
-   * @param path the path, which overrides the query's options
+   * @param path path of the table, which replaces one among the query's options
    */
   public static CaseInsensitiveStringMap ofQuery(CaseInsensitiveStringMap query, String path) {
     Map<String, String> options = new HashMap<>(query.asCaseSensitiveMap());

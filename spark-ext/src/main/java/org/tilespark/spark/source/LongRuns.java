@@ -20,11 +20,11 @@ import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.stage.ProgramBlocks;
 
 /**
- * The blocks of a stored array from which one file is written, if operators between the two take
- * block by block: the shape of the blocks is not visible in the file. A block consists of
- * contiguous runs in each of the two files. Reading a run is a system call; writing one touches
- * pages, which other blocks' runs touch again if they are short. So the block is grown along the
- * axes that lengthen the shorter of its runs.
+ * Chooses the shape of the blocks in which a query reads a stored array and writes another one, if
+ * all operators in between work block by block: the blocks' shape is then not visible in the
+ * written file. A block consists of contiguous runs in both files. Reading a run is a system call;
+ * writing one touches pages, which other blocks' runs touch again if they are short. So the block
+ * is grown along the axes that lengthen its runs in the file where they are shorter.
  */
 final class LongRuns {
   /** Contiguous bytes beyond which longer runs are hardly faster to read or write. */
@@ -38,8 +38,8 @@ final class LongRuns {
    * @param plan plan whose output is written
    * @param schema columns of the output
    * @param extents extents of the array that is written
-   * @return empty if the plan is another one, its runs are long, or no block of the same size has
-   *     runs of twice the length
+   * @return empty if the plan has another form, its runs are long enough, or no block of the same
+   *     size has runs of twice the length
    */
   static Optional<LogicalPlan> in(LogicalPlan plan, BlockSchema schema, Shape extents) {
     List<Attribute> written = ScalaInterop.list(plan.output());
@@ -107,11 +107,12 @@ final class LongRuns {
   }
 
   /**
-   * A shape of at most as many elements as {@code blocks} have whose shorter run is at least twice
-   * as long; empty if there is none, or if runs have {@value #ENOUGH_BYTES} bytes.
+   * A block shape of at most as many elements as {@code blocks} whose shorter runs, of those in the
+   * two arrays, are at least twice as long. Empty if there is none, or if the shorter runs of
+   * {@code blocks} have at least {@value #ENOUGH_BYTES} bytes.
    *
    * @param extents extents of the array that is read
-   * @param order axes of the array that is written
+   * @param order the order in which the array that is written has these axes
    * @param blocks shape of the blocks so far
    * @param elementBytes bytes of an element, of all planes
    */
@@ -133,7 +134,7 @@ final class LongRuns {
       long others = Shape.of(grown).elements() / grown[axis];
       long next = Math.min(extents.extent(axis), 2 * grown[axis]);
       if (others * next > most) {
-        grown[axis] = most / others; // less than next, at least as before
+        grown[axis] = most / others; // less than next, not less than before
         break;
       }
       grown[axis] = next;
@@ -144,8 +145,8 @@ final class LongRuns {
   }
 
   /**
-   * The axis along which the block must grow to lengthen the shorter of its runs; -1 if the block
-   * is the array.
+   * The axis along which the block must grow to lengthen its runs in the array where they are
+   * shorter; -1 if the block is the array.
    */
   private static int lengthening(Shape extents, Permutation order, long[] block) {
     int rank = block.length;
@@ -166,7 +167,7 @@ final class LongRuns {
         run(extents, Permutation.identity(block.length), block), run(extents, order, block));
   }
 
-  /** Elements of a block's runs in the array whose axes are in the order {@code order}. */
+  /** Elements of each run of a block in an array that has the axes in {@code order}. */
   private static long run(Shape extents, Permutation order, long[] block) {
     return new BoxRuns(order.apply(extents).toArray(), new long[block.length], order.apply(block))
         .elements();

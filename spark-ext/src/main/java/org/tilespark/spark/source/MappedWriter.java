@@ -76,7 +76,7 @@ final class MappedWriter extends PosixWriter {
     touched = 0;
   }
 
-  /** Makes the window with a position of the file the current one. */
+  /** Makes the window that contains a position of the file the current one. */
   private void select(long position) throws IOException {
     long number = position / WINDOW_BYTES;
     MappedByteBuffer window = windows.get(number);

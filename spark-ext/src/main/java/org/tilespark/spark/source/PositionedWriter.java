@@ -13,9 +13,10 @@ import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
- * Collects bytes in a buffer and writes them by calls with a position. Long pieces are written one
- * by one while they are in the CPU's cache; short ones, such as rows of narrow blocks, wait until
- * the buffer is full, and adjacent pieces of the file are then written in one call.
+ * Collects bytes in a buffer and writes them by calls with a position. Long contiguous pieces are
+ * written one by one while they are in the CPU's cache; short ones, for example rows of narrow
+ * blocks, wait until the buffer is full, and those that are adjacent in the file are then written
+ * in one call.
  */
 final class PositionedWriter extends PosixWriter {
   private static final int BUFFER_BYTES = 4 << 20;

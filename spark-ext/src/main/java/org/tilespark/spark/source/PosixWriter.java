@@ -135,8 +135,8 @@ public abstract sealed class PosixWriter implements Closeable
 
   /**
    * Makes HotSpot throw the failure of an earlier store: HotSpot 17 throws it at the thread's next
-   * call into the VM, newer versions at the next safepoint poll. Creating an array of arrays of
-   * unknown length is one.
+   * call into the VM, newer versions at the next safepoint poll. Creating an array of arrays whose
+   * length the compiler does not know includes both.
    */
   private void awaitFailure() {
     // Does not call the channel: if the failure interrupted a call, the channel would consider

@@ -47,7 +47,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
   /**
    * A reader of one partition.
    *
-   * @param batchBytes bytes of values in a batch; a larger block is a batch alone
+   * @param batchBytes most bytes of values in a batch; a larger block is the only one of its batch
    * @param allocator allocator of batches; closed with this reader, also if this constructor fails
    * @param transposer transposer of blocks that are stored in another order; borrowed
    * @throws IOException if the array cannot be opened

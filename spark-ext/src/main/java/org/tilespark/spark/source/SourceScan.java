@@ -40,8 +40,8 @@ import org.tilespark.spark.rows.BlockScan;
 final class SourceScan
     implements BlockScan, Batch, SupportsReportStatistics, SupportsReportOrdering {
   /**
-   * Cost of a block for a task that reads no values; with it, a task gets about a million of these
-   * blocks.
+   * Bytes that a block costs a task in addition to its values; a task that reads no values gets at
+   * most about a million blocks.
    */
   private static final long COORDINATES_BYTES = 128;
 
@@ -51,7 +51,8 @@ final class SourceScan
   private final Configuration conf;
   // By path of the stored object
   private final Map<String, BlockLocation[]> locations = new HashMap<>();
-  private final Optional<BlockShares> shares; // empty if this scan chooses its shares
+  // Assignment of the blocks to tasks; empty if this scan chooses it
+  private final Optional<BlockShares> shares;
   private final long valueColumns; // count of the value columns that are read
   // [start, end) pairs of the numbers of the blocks to read; computed on demand
   private long[] ranges;

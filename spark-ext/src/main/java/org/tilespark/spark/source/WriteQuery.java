@@ -21,9 +21,10 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
- * The query whose blocks a write stores. It is that of the DataFrame, without a re-block at its end
- * if the blocks below it can be written directly. A stored array is read in the blocks that suit
- * both files ({@link LongRuns}).
+ * The query whose blocks a write stores. It is that of the DataFrame, without a re-block (a change
+ * of the block shape) at its end if the blocks below it can be written directly. A stored array
+ * that the query reads block by block is read in blocks that suit its file and the written one
+ * ({@link LongRuns}).
  *
  * <p>The re-block stays if a cache has its result, or if it fills missing blocks with zeros. It
  * also stays if it makes contiguous runs in the file longer, and they would be shorter than {@value
@@ -42,7 +43,7 @@ final class WriteQuery {
   }
 
   /**
-   * The query, with the columns of the DataFrame.
+   * The query to write, with the columns of the DataFrame.
    *
    * @param schema schema of the DataFrame
    * @param extents extents of the array that is stored
@@ -62,7 +63,7 @@ final class WriteQuery {
 
   /**
    * The query in blocks that begin and end at the boundaries of parts: the blocks of the DataFrame
-   * if they are known to do so, otherwise blocks of several parts each.
+   * if they are known to do so, otherwise blocks of whole parts.
    *
    * @param extents extents of the array that is stored, which override those in the metadata
    * @param part elements of a part along each axis
@@ -113,7 +114,10 @@ final class WriteQuery {
                     .map(columns -> renamed(cut.child(), columns, written)));
   }
 
-  /** A plan whose columns have other names: the plan itself if it gives just these columns. */
+  /**
+   * A projection to {@code columns} under the names of {@code names}; the plan itself if its output
+   * is just that.
+   */
   static LogicalPlan renamed(LogicalPlan plan, List<Attribute> columns, List<Attribute> names) {
     if (ScalaInterop.<Attribute>list(plan.output()).equals(columns)
         && names(columns).equals(names(names))) {
@@ -138,7 +142,7 @@ final class WriteQuery {
         .isPresent();
   }
 
-  /** Bytes of a full block's columns for one contiguous run in the file. */
+  /** Bytes in the value columns for one contiguous run that a full block has in the file. */
   private long runBytes(Shape blocks) {
     long[] size = blocks.toArray();
     Arrays.setAll(size, axis -> Math.min(size[axis], extents.extent(axis)));

@@ -7,7 +7,7 @@ enum WriteWay {
   /** Stores through memory mappings of the file, whose space is reserved before. */
   MAPPED,
 
-  /** System calls with a position, one for each piece. */
+  /** System calls with a position, one for each contiguous piece of the file. */
   POSITIONED;
 
   /**

@@ -55,17 +55,20 @@ abstract class ArraySource implements AutoCloseable {
    */
   abstract boolean next();
 
-  /** The box that the array is in the whole array. */
+  /** The array's place and size in the whole matrix or volume. */
   abstract Box box();
 
-  /** The box of the array, and those of the arrays joined to it. */
+  /**
+   * The box of the array, then those of the arrays joined to it: small arrays in the rows of its
+   * blocks, {@link StageInput.Beside}.
+   */
   List<Box> boxes() {
     return List.of(box());
   }
 
   /**
-   * A row of the array, for its further columns and its trend; valid until {@link #put} or {@link
-   * #check}. All its columns are null if the array has no parts.
+   * A row of the array, for its further columns and the trend to subtract from it; valid until
+   * {@link #put} or {@link #check}. All its columns are null if the array has no parts.
    */
   abstract InternalRow row();
 
@@ -180,7 +183,7 @@ abstract class ArraySource implements AutoCloseable {
    * there.
    */
   private static OptionalLong contiguous(Box part, Box held) {
-    boolean isInside = false; // true after an outer axis with a part of more than one element
+    boolean isInside = false; // true once the part has several elements along an outer axis
     long first = 0;
     for (int axis = 0; axis < part.rank(); axis++) {
       if (isInside && part.size(axis) < held.size(axis)) {

@@ -61,7 +61,7 @@ public record BlockStage(
     return of(last).withAllBelow();
   }
 
-  /** The stage that puts blocks together of pieces. */
+  /** The stage that assembles blocks from pieces. */
   public static BlockStage endingIn(AssembleBlocks last) {
     Extents extents = Extents.unknown(last.spec().kind().rank());
     return moving(
@@ -86,7 +86,7 @@ public record BlockStage(
             last.child(),
             extents,
             spec.operator());
-    boolean isInOrder = // a stage of steps gives pieces in the order of its results
+    boolean isInOrder = // a stage with steps gives pieces only in the order of its results
         spec.images().isEmpty() || spec.images().get().areInOrder();
     BlockStage longest = cutting.withAllBelow();
     boolean isFromPiecesToPieces = longest.computesNothing() && longest.isOfPieces();
@@ -122,7 +122,7 @@ public record BlockStage(
     return spec(branches.get(0).input().blocks()).computesNothing();
   }
 
-  /** True if blocks are put together of pieces. */
+  /** True if blocks are assembled from pieces. */
   public boolean isOfPieces() {
     return branches.stream().anyMatch(StageBranch::isOfPieces);
   }
@@ -265,7 +265,7 @@ public record BlockStage(
         ScalaInterop.seq(plannedChildren.subList(1, plannedChildren.size())));
   }
 
-  /** Number of a branch's blocks among the program's inputs. */
+  /** Index of a branch's blocks among the program's inputs. */
   private int number(int branch) {
     return branches.subList(0, branch).stream().mapToInt(each -> each.input().arrays()).sum();
   }
@@ -380,14 +380,16 @@ public record BlockStage(
     return new BlockStage(newProgram, newGathered, all);
   }
 
-  /** True if a program can be joined in front of a branch's input. */
+  /**
+   * True if this stage can run {@code first}, on the blocks of a branch, before its own program.
+   */
   private boolean fits(ArrayProgram first, int at) {
     ArrayProgram taken = program.inputs().get(number(at));
     boolean meets = program.inputs().size() > 1 || first.inputs().size() > 1;
     // The extents of combined arrays must be known for all or for none.
     boolean areKnownAlike =
         isKnown(first) == isKnown(taken) || (isKnown(taken) && first.inputs().size() == 1);
-    // Blocks correspond by their places before their programs.
+    // Blocks of several arrays are matched by their places before any program runs.
     boolean keepsPlaces = program.inputs().size() == 1 || first.cutAxes().sliced().isEmpty();
     return first.fits(taken) && (!meets || (areKnownAlike && keepsPlaces));
   }
@@ -424,7 +426,7 @@ public record BlockStage(
     return first.equals(then) ? first : first + ", then " + then;
   }
 
-  /** Columns that are read, then unused columns that distinguish arrays. */
+  /** The columns {@code read}, then those of {@code keys} that are not among them. */
   private static List<Attribute> withKeys(List<Attribute> read, List<Attribute> keys) {
     List<Attribute> all = new ArrayList<>(read);
     keys.stream().filter(key -> Attributes.indexOf(read, key) < 0).forEach(all::add);

@@ -77,8 +77,8 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
    * @param backend backend that computes
    * @param batchBytes bytes of results in a batch; twice as many may be downloaded to pinned memory
    *     ahead of need
-   * @param met reason why corresponding rows are already in partitions of the same number of each
-   *     child; empty if an exchange is needed
+   * @param met reason why corresponding rows of all children are in partitions of the same number
+   *     already; empty if an exchange is needed
    * @param child plan that gives the first input
    * @param others plans that give the other inputs
    */
@@ -243,8 +243,9 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
   }
 
   /**
-   * The child's partitioning in terms of the output, if results are blocks. The partitioning of
-   * pieces is known if their keys were chosen by it.
+   * The child's partitioning in terms of the output, if results are blocks. Pieces have a known
+   * partitioning only if their first key hashes to the partition of their block, {@link
+   * CutSpec#coPartitioned}.
    */
   @Override
   public Partitioning outputPartitioning() {
@@ -284,7 +285,10 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
         keys(0).isEmpty() ? child.outputOrdering() : Attributes.ascending(keys(0)), this::renamed);
   }
 
-  /** True if target blocks are cut along one axis at most, so that other places are all 0. */
+  /**
+   * True if target blocks are cut along one axis at most, so that their places along the other axes
+   * are 0.
+   */
   private boolean isCutOnce() {
     boolean hasOtherKeys = spec.first().further().size() > spec.furtherOut(produced.size()).size();
     if (assembled().isEmpty()
@@ -301,7 +305,10 @@ public final class BlockStageExec extends MadeAnewExec<StageSpec>
     return cutAxes <= 1;
   }
 
-  /** The output column with the content of a place or a further column. */
+  /**
+   * The output column that has the values of an input column, a place or a further column; empty if
+   * there is none.
+   */
   private Optional<Attribute> renamed(Attribute used) {
     int position = Attributes.indexOf(ScalaInterop.list(inputs), used);
     StageInput columns = spec.first();

@@ -50,13 +50,13 @@ final class MovedRows implements Iterator<InternalRow> {
   private Box box; // box of the current array; null before the first
   private Box place; // box of the current piece, or of the whole array; null before the first
   private boolean isMade; // true if the builder's row has the current piece
-  private int copy; // number of the current piece's next copy
-  private int copies; // number of copies of the current piece
+  private int copy; // number of copies of the current piece that were given
+  private int copies; // how often the piece is given, each time with other keys
 
   /**
    * The rows of a partition.
    *
-   * @param arrays results of {@code from}; borrowed
+   * @param arrays arrays that are moved, made of the rows of {@code from}; borrowed
    */
   MovedRows(
       StageSpec spec,

@@ -38,7 +38,7 @@ public final class PieceGroups {
 
   /**
    * @param input schema of the rows
-   * @param keys ordinals of the columns that identify a target block: keys and grouping columns
+   * @param keys ordinals of the columns that identify a target block: keys and further columns
    * @param in ordinals of the block columns in the rows
    */
   public PieceGroups(

@@ -150,7 +150,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
         : Optional.empty();
   }
 
-  /** The columns of blocks, in their usual order, and then further ones. */
+  /** The output columns: those of the blocks, in their usual order, and then further ones. */
   public List<Attribute> given() {
     List<Integer> positions = new ArrayList<>(spec().out().blockColumns());
     positions.addAll(spec().furtherOut(produced().size()));
@@ -163,7 +163,7 @@ public final class ProgramBlocks extends MadeAnewNode<StageSpec> implements Carr
     return Stream.concat(first.block().stream(), first.further().stream()).toList();
   }
 
-  /** True if {@code block} are the columns of its blocks, in their usual order. */
+  /** True if {@code block} are the columns of the output blocks, in their usual order. */
   public boolean gives(List<Attribute> block) {
     return StageBranch.positions(ScalaInterop.list(produced()), block)
         .equals(spec().out().blockColumns());

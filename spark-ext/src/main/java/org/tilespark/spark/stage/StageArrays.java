@@ -34,7 +34,7 @@ final class StageArrays implements AutoCloseable {
   private static final class Input {
     final ArraySource source;
     final RowKeys keys;
-    final Permutation axes; // for each axis of the first input, the axis of this one
+    final Permutation axes; // for each axis of the first input, the corresponding one of this
     final Set<Integer> whole; // axes of the first input along which blocks are whole
     boolean isThere;
     UnsafeRow key;
@@ -48,7 +48,7 @@ final class StageArrays implements AutoCloseable {
   }
 
   /**
-   * The arrays of sources.
+   * The arrays that sources give.
    *
    * @param sources one for each input of {@code spec}; owned
    * @param rows schema of the rows of each

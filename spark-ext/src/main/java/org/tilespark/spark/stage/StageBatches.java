@@ -40,7 +40,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
   // Batches that are not handed out, the oldest first
   private final Deque<Batch> batches = new ArrayDeque<>();
   private ColumnarBatch handedOut; // the batch handed out last; null if there is none
-  private int copy; // number of the first batch's next copy
+  private int copy; // how often the first batch was handed out
   private long nextBytes; // size of the next batch: few results need little memory
 
   /**
@@ -62,7 +62,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
     final List<ArrowBuf> planes;
     final long capacityBytes; // bytes of the buffer of each plane
     long usedBytes;
-    int taken; // number of labels whose values have come
+    int taken; // number of labels whose values were taken from the pipeline
 
     Batch(long capacityBytes) {
       this.capacityBytes = capacityBytes;
@@ -135,7 +135,7 @@ final class StageBatches extends StageResults<ColumnarBatch> {
     return handedOut;
   }
 
-  /** Takes the values of all results of the first batch from the pipeline. */
+  /** Takes the values of all results that share the first batch from the pipeline. */
   private void takeFirst() {
     Batch batch;
     do {

@@ -59,8 +59,8 @@ public record StageInput(
   }
 
   /**
-   * Count of the arrays that the program takes from this input: the blocks, and those joined to
-   * them.
+   * Count of the arrays that the program takes from this input: the blocks, and the further arrays
+   * in their rows.
    */
   int arrays() {
     return 1 + beside.size();
@@ -78,12 +78,12 @@ public record StageInput(
     return all;
   }
 
-  /** These blocks with other further columns. */
+  /** This input with other further columns, treatment of holes and operator. */
   StageInput with(List<Integer> others, Missing asked, String asking) {
     return new StageInput(blocks, others, beside, trend, assembled, cells, asked, asking);
   }
 
-  /** These blocks with other arrays joined to them. */
+  /** This input with other arrays in the same rows. */
   StageInput with(List<Beside> arrays) {
     return new StageInput(blocks, further, arrays, trend, assembled, cells, missing, operator);
   }
@@ -94,7 +94,7 @@ public record StageInput(
         blocks.real(), further, beside, trend, assembled, cells, missing, operator);
   }
 
-  /** These blocks with a trend to subtract. */
+  /** This input with the position of a trend to subtract. */
   StageInput withTrend(int position) {
     return new StageInput(blocks, further, beside, position, assembled, cells, missing, operator);
   }

@@ -24,7 +24,7 @@ import org.tilespark.spark.rows.CarriedColumns;
  * pipeline allows, and gives the results, perhaps cut, one block or piece at a time. The task
  * closes it at its end in any case, after the pipeline, which its creator closes.
  *
- * @param <R> type of the results: rows, or batches of one row; each is valid until the next one is
+ * @param <R> type of the results: rows, or batches of rows; each is valid until the next one is
  *     requested
  */
 abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
@@ -58,6 +58,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
    *
    * @param source box of the block or piece in the result
    * @param place box of the block or piece in the output
+   * @param keys values of the key columns, each time that the block or piece is given
    */
   record Label(Box source, Box place, List<long[]> keys, UnsafeRow further) {
     /** The number of times that the block or piece is given, each time with different keys. */
@@ -71,7 +72,8 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
    *
    * @param arrays the arrays that the program processes; owned
    * @param carried the further columns, in the order of the output
-   * @param trendOrdinal ordinal of the trend in the first input's rows, or -1
+   * @param trendOrdinal ordinal, in the first input's rows, of the trend to subtract; -1 if there
+   *     is none
    */
   record Job(
       StageSpec spec,
@@ -90,7 +92,7 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   private final int trendOrdinal;
   private ArrayProgram.Part wholePart; // the last part whose result was not cut
   private List<Part> whole = List.of(); // the one part of that result: all of it
-  private int underWay; // number of parts that were run and not taken
+  private int underWay; // number of parts of results in progress: run, and not taken
   private boolean exhausted;
 
   StageResults(Job job) {
@@ -191,7 +193,10 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     }
   }
 
-  /** Begins an array. A block at a wrong place may make it seem larger than any memory. */
+  /**
+   * Begins an array. If that fails, the array's blocks are checked, since one at a wrong place may
+   * have made the array seem larger than any memory.
+   */
   private void begin(ArrayProgram.Part part) {
     try {
       pipeline.begin(part.program());

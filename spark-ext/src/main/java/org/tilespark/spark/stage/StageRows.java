@@ -26,12 +26,12 @@ import org.tilespark.spark.rows.PendingRows;
 final class StageRows extends StageResults<InternalRow> {
   private final PendingRows rows;
   private final Deque<Label> underWay = new ArrayDeque<>();
-  // Rows whose values are not taken, in order
+  // Rows whose values are not yet taken from the pipeline, in order
   private final Deque<PendingRows.PendingRow> made = new ArrayDeque<>();
-  private final long[] keyFields; // offsets of the keys in a row
+  private final long[] keyFields; // byte offsets of the key columns in a row
   private Label label; // label of the last row; null if the next must be taken
   private PendingRows.PendingRow current; // the row taken last; null if there is none
-  private int copy; // number of the current row's next copy
+  private int copy; // how often the current row was given
 
   /**
    * The results of a partition.

@@ -49,7 +49,7 @@ public record StageSpec(
         gathered);
   }
 
-  /** The first input, with whose columns results go. */
+  /** The first input, whose further columns the results carry. */
   public StageInput first() {
     return inputs.get(0);
   }
@@ -64,7 +64,7 @@ public record StageSpec(
     return out.further(IntStream.range(0, count).boxed().toList());
   }
 
-  /** The number among the program's inputs that an input's blocks have. */
+  /** Index of an input's blocks among the program's inputs. */
   int number(int input) {
     return inputs.subList(0, input).stream().mapToInt(StageInput::arrays).sum();
   }
@@ -83,7 +83,8 @@ public record StageSpec(
   }
 
   /**
-   * The order in which a task needs an input; for pieces the mark first, then by their places.
+   * The order in which a task needs the rows of an input; for the pieces of a block, its mark first
+   * (see {@link PieceGroups}), then the pieces by their places.
    *
    * @param columns columns that are read of all children
    */

@@ -38,7 +38,7 @@ record StageTask<R>(Job job, BackendChoice backend, TaskMetrics metrics, Form<R>
    */
   record Job(StageSpec spec, List<Child> children, StageResults.Output output)
       implements Serializable {
-    /** The arrays of an input; closed by whoever asks. */
+    /** The arrays of an input; the caller closes them. */
     ArraySource source(int input, Iterator<Object> partition, TaskRun run) {
       Child child = children.get(input);
       StageInput columns = child.columns();

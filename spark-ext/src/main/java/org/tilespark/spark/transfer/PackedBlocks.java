@@ -52,7 +52,7 @@ public record PackedBlocks(
         blocks.mapped(own::indexOf), type, operator, ScalaInterop.option(extents));
   }
 
-  /** Short, for plans. */
+  /** A short text, for plans. */
   @Override
   public String toString() {
     return type.numpyName() + (extents.isEmpty() ? "" : " " + extents.get());

@@ -27,9 +27,9 @@ final class GpuHtml {
   /**
    * A column of a table.
    *
-   * @param title with the unit, if there is one
-   * @param cell text, a whole number, or a fraction, which is shown with three digits, none finer
-   *     than a thousandth
+   * @param title name of the column, with the unit if there is one
+   * @param cell gives the content of a cell: text, a whole number, or a fraction, which is shown
+   *     with three digits, none finer than a thousandth
    */
   private record Column<T>(String title, Function<T, Object> cell) {}
 
@@ -40,7 +40,7 @@ final class GpuHtml {
   }
 
   private record Executor(Entry entry, ExecutorStatus status) {
-    /** An executor that has not reported did nothing. */
+    /** The row of an executor, with zeros if it has not reported. */
     static Executor of(Entry entry) {
       return new Executor(
           entry,

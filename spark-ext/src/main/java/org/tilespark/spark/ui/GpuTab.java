@@ -54,7 +54,7 @@ public final class GpuTab extends SparkUITab {
     return tab;
   }
 
-  /** The page; paths differ only in the JSON. */
+  /** The tab's page; at each path it has other JSON. */
   private final class Page extends WebUIPage {
     private final Supplier<List<?>> json;
 

@@ -19,7 +19,7 @@ public final class ArrayFact extends BlockExpression {
   private final boolean firstNull;
 
   /**
-   * The fact.
+   * An expression for one of the two facts.
    *
    * @param firstNull true for the place of the first null, false for the length
    * @param children one expression, which gives an array
@@ -48,7 +48,7 @@ public final class ArrayFact extends BlockExpression {
     return childList().get(0).nullable();
   }
 
-  /** A wrong array is a fact, too. */
+  /** True only if the child may throw: this expression does not fail for a wrong array. */
   @Override
   public boolean throwable() {
     return childList().get(0).throwable();

@@ -32,7 +32,7 @@ final class CellCheck
   }
 
   /**
-   * The defects.
+   * The holes and overlaps inside the cell.
    *
    * @param boxes offsets and sizes of the boxes that touch the cell
    * @param low first element of the cell
@@ -123,7 +123,7 @@ final class CellCheck
     return ScalaInterop.list(numbers).stream().mapToLong(Long::longValue).toArray();
   }
 
-  /** Joins adjacent pieces of a cell, axis by axis. */
+  /** Joins adjacent holes, axis by axis. */
   private static List<long[]> merged(List<long[]> pieces, int rank) {
     List<long[]> list = pieces;
     for (int axis = rank - 1; axis >= 0; axis--) {
@@ -148,7 +148,7 @@ final class CellCheck
     return list;
   }
 
-  /** A piece's range along all axes but one. */
+  /** A hole's range along all axes but one; zeros along that one. */
   private static long[] without(long[] piece, int axis, int rank) {
     long[] rest = piece.clone();
     rest[axis] = 0;

@@ -31,7 +31,7 @@ final class DefectSql {
     this.further = further;
   }
 
-  /** The defects of a block's place and size along an axis: structs, or null if there are none. */
+  /** SQL for the defects of a block's place and size along an axis. */
   List<String> placeChecks(int axis) {
     String offset = kind.offsetColumns().get(axis);
     String size = kind.sizeColumns().get(axis);
@@ -62,13 +62,13 @@ final class DefectSql {
     return checks;
   }
 
-  /** The end of a block along an axis; null beyond 2^63 - 1. */
+  /** SQL for the end of a block along an axis; null beyond 2^63 - 1. */
   static String end(int axis) {
     return "try_add(o" + axis + ", cast(s" + axis + " AS BIGINT))";
   }
 
   /**
-   * The defects of an array of a block.
+   * SQL for the defects of an array of a block.
    *
    * @param part 0 for {@code values}, 1 for {@code imag}
    * @param column the array's column name

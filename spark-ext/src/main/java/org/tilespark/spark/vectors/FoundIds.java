@@ -24,8 +24,8 @@ public final class FoundIds {
   private FoundIds() {}
 
   /**
-   * The rows with one more column, {@code PLACE_id}, after that of the place; unchanged if the
-   * matrix has no ids.
+   * The rows with a column of ids after the column {@code place}, named like it with {@code _id}
+   * appended; unchanged if the matrix has no ids.
    *
    * @param found rows with a place and the further columns of the matrix
    * @param place name of the column with row numbers of {@code matrix}

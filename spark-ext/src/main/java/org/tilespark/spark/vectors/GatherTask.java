@@ -88,10 +88,10 @@ final class GatherTask<T>
     private final Ids ids;
     private final long expected; // count of the partition's rows; -1 if they were not counted
     private final Supplier<String> named = this::current; // names the current row
-    private final HostMemory first; // first vector of the next block, if it is known
+    private final HostMemory first; // memory for the first vector of the next block
     private StripWriter writer; // null before the first block
     private int most; // most rows of a block
-    private boolean isPending; // true if the first vector of the next block is there
+    private boolean isPending; // true if first holds the next block's first vector
     private boolean isAtEnd;
     private long read; // number of rows that were read, with those that were left out
     private long taken; // number of rows in blocks that were given out

@@ -45,8 +45,8 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
   }
 
   /**
-   * The columns of the matrix, if blocks of a plan come directly from gathered rows, of which some
-   * may be filtered out.
+   * The count of the matrix's columns, if blocks of a plan come directly from gathered rows, of
+   * which some may be filtered out; otherwise empty.
    *
    * @param block columns of the plan that are the block
    */
@@ -93,7 +93,7 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
   }
 
   /**
-   * Checks, when the plan is optimized, that the child gives the same rows in each run: a table
+   * Checks, after the plan was optimized, that the child gives the same rows in each run: a table
    * that was cached at planning may have been dropped meanwhile.
    *
    * @throws IllegalArgumentException that says why it does not
@@ -140,7 +140,10 @@ public final class GatherVectors extends MadeAnewNode<GatherSpec> implements Blo
         columns, blocks, new BlockStatistics.Input(child(), blocks, Optional.empty()), true);
   }
 
-  /** The extents of the matrix: places are counts of rows, which tasks check. */
+  /**
+   * The extents of the matrix, which its blocks cover: their places are sums of counts of rows,
+   * which tasks check.
+   */
   @Override
   public Optional<Shape> coveredArray() {
     return spec().isPlaced() && spec().rows() > 0

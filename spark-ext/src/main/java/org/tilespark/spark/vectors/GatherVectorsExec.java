@@ -117,10 +117,10 @@ public final class GatherVectorsExec extends MadeAnewExec<GatherSpec> implements
   }
 
   /**
-   * The input of a plan.
+   * The partitions of a plan's rows, and how a cursor over one is opened.
    *
    * @param <T> type of a partition's elements: rows, or batches of several rows
-   * @param size number of rows of an element
+   * @param size gives the number of rows of an element
    */
   private record Input<T>(
       RDD<T> partitions, BlockCursor.Source<T> source, SerializableFunction<T, Long> size) {

@@ -3,7 +3,7 @@ package org.tilespark.spark.vectors;
 import java.io.Serializable;
 import java.util.Arrays;
 
-/** The first places of each partition's rows in the matrix. Immutable. */
+/** The place in the matrix of each partition's first row. Immutable. */
 final class Places implements Serializable {
   private static final long serialVersionUID = 1;
 

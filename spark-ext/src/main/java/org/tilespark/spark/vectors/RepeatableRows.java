@@ -128,7 +128,7 @@ final class RepeatableRows {
   /**
    * The reason why the set of a plan's rows may change in another run; empty if it is fixed.
    *
-   * @param columns columns that must be the same in each run; others may differ, such as lists
+   * @param columns columns that must be the same in each run; others may differ, for example lists
    *     without a fixed order of elements
    */
   static Optional<String> doubtOfSet(LogicalPlan plan, AttributeSet columns) {

@@ -208,7 +208,10 @@ public final class SpreadPlans {
     return ids;
   }
 
-  /** The rows and ids; {@code withFurther} with the further columns after them, under fresh ids. */
+  /**
+   * The row numbers and ids; if {@code withFurther}, also the further columns, with new expression
+   * ids.
+   */
   static LogicalPlan rowIds(LogicalPlan matrix, boolean withFurther, String operator) {
     BlockFrame frame = BlockFrame.of(matrix, KIND, operator);
     Attribute ids =
@@ -251,7 +254,7 @@ public final class SpreadPlans {
    * Blocks of the matrix whose elements are the rows {@code row, col, value} of a table.
    *
    * @param blockShape rows and columns of a full block
-   * @param missing value of elements that no row has
+   * @param missing treatment of elements that no row has
    * @param extents extents of the matrix, if they are known; otherwise it ends with its last
    *     elements
    * @throws IllegalArgumentException if a column is missing or of another type, or a further column

@@ -71,11 +71,11 @@ record SpreadTask<T>(
     final ElementType type = blocks.elementType();
     final BlockCheck check =
         new BlockCheck(blocks, spec.operator(), spec.extents().getOrElse(() -> null));
-    final Object[] cells; // values of each row other than its numbers: places, further columns, id
+    final Object[] cells; // values of all columns but the last: places, further columns, id
     final UnsafeProjection heads;
     HostMemory values; // values of the current block
     private int next; // index in the current block of the next row
-    private int count; // number of rows of the current block
+    private int count; // number of rows that the current block gives
 
     private Rows(Iterator<T> partition, Literal last) {
       this.cursor = source.open(partition);
@@ -109,10 +109,10 @@ record SpreadTask<T>(
       return row(next++);
     }
 
-    /** Begins a block that was checked; returns the count of its rows. */
+    /** Begins a block that was checked; returns how many rows it gives. */
     abstract int begin();
 
-    /** A row of the block. */
+    /** One of the rows that the block gives. */
     abstract InternalRow row(int index);
 
     final void carry(int first) {

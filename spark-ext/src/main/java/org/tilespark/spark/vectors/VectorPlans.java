@@ -204,7 +204,7 @@ public final class VectorPlans {
   }
 
   /**
-   * The column of a name.
+   * The column that is named {@code name}.
    *
    * @param columns columns of the table
    * @throws IllegalArgumentException that names all columns, if there is none, or more than one
@@ -279,7 +279,7 @@ public final class VectorPlans {
                         .formatted(operator, column.name(), column.dataType().sql(), NUMBERS)));
   }
 
-  /** The type of arrays of numbers of two types, as numpy has it. */
+  /** The element type of numpy's array of numbers of both types. */
   private static ElementType common(ElementType a, ElementType b) {
     if (a == b) {
       return a;

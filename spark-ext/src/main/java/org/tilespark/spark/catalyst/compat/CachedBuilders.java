@@ -22,8 +22,8 @@ public final class CachedBuilders {
   private CachedBuilders() {}
 
   /**
-   * A copy of another builder for another physical plan. Its logical plan, which only Spark's cache
-   * manager reads, is empty.
+   * A copy of {@code other} for the physical plan {@code plan}. Its logical plan, which only
+   * Spark's cache manager reads, is empty.
    */
   public static CachedRDDBuilder of(CachedRDDBuilder other, SparkPlan plan) {
     return CONSTRUCTOR.make(

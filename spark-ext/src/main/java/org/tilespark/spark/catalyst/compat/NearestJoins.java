@@ -38,7 +38,7 @@ public final class NearestJoins {
       Expression ranking,
       boolean largest) {}
 
-  /** A vector function of two vectors, by its name in SQL. */
+  /** A call of a function of two vectors; {@code function} is its name in SQL. */
   public record Score(String function, Expression first, Expression second) {}
 
   private NearestJoins() {}

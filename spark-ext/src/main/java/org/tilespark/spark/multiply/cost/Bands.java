@@ -7,9 +7,9 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.AxisCuts;
 
 /**
- * An axis that is cut into bands of equal length, which are already in partitions. It defines
- * another order of the elements, in which those of each partition are consecutive. An index in that
- * order is called a rank.
+ * An axis that is cut into bands of equal length, each of which is in a partition already. It
+ * defines another order of the elements, in which those of each partition are consecutive. An index
+ * in that order is called a rank, and the ranks of one partition are a range.
  *
  * <pre>
  *   bands of 4, in partitions 1 0 1:    elements  0 1 2 3 | 4 5 6 7 | 8 9
@@ -25,11 +25,11 @@ public final class Bands implements Serializable {
   private final int[] partition; // of each band
   private final long[] firstRank; // rank of each band's first element
   private final int[] order; // the bands by rank
-  private final long[] boundaries; // ranks where ranges begin, then the extent
+  private final long[] boundaries; // first rank of each range, then the extent
   private final int[] partitionOfRange;
 
   /**
-   * Bands in their partitions.
+   * An axis whose bands are in the given partitions.
    *
    * @param length elements of a band, 1 or more
    * @param extent extent of the axis, 1 or more
@@ -100,7 +100,7 @@ public final class Bands implements Serializable {
     return firstRank[band] + element % length;
   }
 
-  /** The element of a rank. */
+  /** The element that has a rank. */
   public long element(long rank) {
     int low = 0;
     int high = order.length - 1;

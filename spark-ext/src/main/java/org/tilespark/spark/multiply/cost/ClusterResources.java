@@ -74,7 +74,8 @@ public record ClusterResources(
 
     /**
      * The driver collects, serializes, compresses and sends: 35 MB took 0.47 s of a core in local
-     * mode, and these bytes count twice (docs/benchmarks/earlier/an-exchange-1.csv).
+     * mode, and each byte counts twice, as collected and as sent
+     * (docs/benchmarks/earlier/an-exchange-1.csv).
      */
     private static final double BROADCAST = 0.15e9;
 
@@ -82,8 +83,8 @@ public record ClusterResources(
     private static final double PCIE = 50e9;
 
     /**
-     * An H200's tensor and vector units run at 67 TFLOP/s by its datasheet, in both types; these
-     * leave room for edges.
+     * An H200's tensor and vector units run at 67 TFLOP/s by its datasheet, in both types; this and
+     * the next rate are lower, to leave room for smaller tiles at edges.
      */
     private static final double DEVICE_FLOAT = 50e12;
 

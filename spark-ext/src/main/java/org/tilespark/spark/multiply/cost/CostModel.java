@@ -9,11 +9,13 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
  * The costs of each way to distribute one multiply: a pure function of the shape and the cluster.
+ * P, Q and R are the counts of parts into which M, N and K are cut; a cuboid is the product of one
+ * part each, computed by one task.
  */
 final class CostModel {
   private final MultiplyShape shape;
   private final ClusterResources resources;
-  private final double leastArithmetic; // seconds with all cores or devices at work
+  private final double leastArithmetic; // seconds if all cores or devices compute
 
   CostModel(MultiplyShape shape, ClusterResources resources) {
     this.shape = shape;
@@ -72,7 +74,7 @@ final class CostModel {
    * @param flops operations of all cuboids if each were as large as the largest
    * @param r parts of K
    * @param shuffle seconds of the operands' shuffle
-   * @param partials bytes of the second shuffle
+   * @param partials bytes of the second shuffle: see {@link #partialBytes}
    * @param upload bytes that are uploaded to devices
    */
   private double seconds(
@@ -88,7 +90,7 @@ final class CostModel {
     return seconds + resources.rates().taskStart() * (tasks + (partials > 0 ? tiles : 0));
   }
 
-  /** The cost of cuboids in place, with the cuts of the existing partitions. */
+  /** The cost of cuboids in the partitions that hold blocks already, with the cuts of these. */
   Cost inPlace(InPlaceOperands where) {
     int p = where.parts(Axis.M);
     int q = where.parts(Axis.N);
@@ -123,7 +125,11 @@ final class CostModel {
             uploadBytes(p, q)));
   }
 
-  /** Blocks along K of the side that stays in place. */
+  /**
+   * Number of blocks along K of the side that stays in place; 1 if C is reduced.
+   *
+   * @param left true if A is broadcast and B stays
+   */
   int broadcastParts(boolean left) {
     return shape.reduced().isPresent()
         ? 1
@@ -131,10 +137,10 @@ final class CostModel {
   }
 
   /**
-   * The cost of a broadcast: one side goes to all machines, the other stays in its blocks. Unless
-   * these give whole blocks of C, their products are partial and are shuffled and added. Reduced
-   * results of a row are merged if B stays. Each block is multiplied separately, so the small side
-   * is uploaded once per block, unless tasks share it.
+   * The cost of a broadcast: one side (A if {@code left} is true) goes to all machines, the other
+   * stays in its blocks. Unless these give whole blocks of C, their products are partial and are
+   * shuffled and added. Reduced results of a row are merged if B stays. Each block is multiplied
+   * separately, so the small side is uploaded once per block, unless tasks share it.
    */
   Cost broadcast(boolean left) {
     long small = (left ? shape.a() : shape.b()).bytes();
@@ -194,7 +200,10 @@ final class CostModel {
         new Traffic(once, read, partials, 0, toDevices(up), pcie), flops, tasks, seconds);
   }
 
-  /** The cost of a gram in place: B is A, so it is uploaded only once. */
+  /**
+   * The cost of a gram in the partitions that hold blocks already: A is also B, so it is uploaded
+   * only once.
+   */
   Cost gramInPlace(InPlaceOperands where) {
     Cost cost = inPlace(where);
     Traffic traffic = cost.traffic();
@@ -225,7 +234,7 @@ final class CostModel {
     return Bytes.sum(shape.a().bytes(), shape.b().bytes());
   }
 
-  /** Bytes of the operands that cuboids get, all together. */
+  /** Bytes of operands that all cuboids together read. */
   private long readBytes(int p, int q) {
     return Bytes.sum(Bytes.product(q, shape.a().bytes()), Bytes.product(p, shape.b().bytes()));
   }
@@ -240,8 +249,8 @@ final class CostModel {
   }
 
   /**
-   * Bytes of the second shuffle: partial sums, or blocks of C that were cut; or candidates of a
-   * reduction if C's columns are cut.
+   * Bytes of the second shuffle: partial sums, or blocks of C that were cut; or, in a reduction,
+   * candidates if C's columns are cut. 0 if there is no second shuffle.
    */
   private long partialBytes(int q, int r, boolean onGrid) {
     if (shape.reduced().isPresent()) {
@@ -254,7 +263,7 @@ final class CostModel {
     return Bytes.product(r, shape.bytesC());
   }
 
-  /** Downloaded bytes; almost none for tiles that are reduced. */
+  /** Bytes that are downloaded from devices; almost none for tiles that are reduced. */
   private long downloadBytes(int r) {
     return shape.reduced().isPresent() ? 0 : resultBytes(r);
   }

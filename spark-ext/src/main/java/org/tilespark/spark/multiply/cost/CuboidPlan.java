@@ -10,7 +10,7 @@ import org.tilespark.spark.block.Bytes;
 
 /**
  * The plan of how a multiply is distributed over tasks, with its predicted cost and rejected
- * alternatives. (P,Q,R) split M, N and K.
+ * alternatives. (P,Q,R) are the counts of parts into which M, N and K are cut.
  *
  * @param shape shape of the product
  * @param chosen the chosen candidate
@@ -32,11 +32,11 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
     BROADCAST_RIGHT,
     /** Both operands are cut and shuffled to P x Q x R cuboids. */
     CUBOID,
-    /** Cuboids where A's blocks are already: only B is shuffled. */
+    /** Cuboids in the partitions of A's blocks: only B is shuffled. */
     LEFT_IN_PLACE,
-    /** Cuboids where B's blocks are already: only A is shuffled. */
+    /** Cuboids in the partitions of B's blocks: only A is shuffled. */
     RIGHT_IN_PLACE,
-    /** Cuboids where the blocks of both are already. */
+    /** Cuboids in the partitions of both operands' blocks: neither operand is shuffled. */
     BOTH_IN_PLACE;
 
     /** True if one operand goes to every task whole. */
@@ -92,11 +92,12 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
   /**
    * Bytes that a candidate is predicted to move, all tasks together.
    *
-   * @param operands bytes of operands that are shuffled: {@code |A| + |B|}, since tasks share them;
-   *     if one stays in place, the other once for each task
-   * @param read bytes of these that tasks read: {@code Q|A| + P|B|}, without those in place
+   * @param operands bytes of operands that are shuffled: {@code |A| + |B|}, since tasks share the
+   *     shuffled parts; if one operand stays in place, {@code P|B|} or {@code Q|A|} of the other
+   * @param read bytes of shuffled operands that tasks read: {@code Q|A| + P|B|}, without operands
+   *     in place
    * @param partial bytes of partial products that are shuffled: {@code R|C|}; 0 if R is 1 and the
-   *     blocks of C are whole in the cuboids
+   *     blocks of C are whole in the cuboids; in a reduction, bytes of candidates
    * @param broadcast bytes collected by the driver and sent to the machines
    * @param upload bytes of operands that are uploaded to devices
    * @param pcie all bytes to and from devices

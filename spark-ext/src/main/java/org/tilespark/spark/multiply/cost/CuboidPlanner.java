@@ -9,9 +9,11 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
- * Chooses how a multiply is distributed over tasks. It computes the cost of all cuboids (P,Q,R) up
- * to the useful count of tasks, and of a broadcast of either side; the cheapest that fits the
- * memory of a task wins. A pure function; equal arguments give equal plans.
+ * Chooses how a multiply is distributed over tasks. A cuboid plan (P,Q,R) cuts M into P, N into Q
+ * and K into R parts; each of the P Q R cuboids is a task. The planner computes the cost of all
+ * cuboid plans with up to {@link ClusterResources#usefulTasks} tasks, and of a broadcast of either
+ * side; the cheapest that fits the memory of a task wins. A pure function; equal arguments give
+ * equal plans.
  *
  * <p>A cuboid plan shuffles {@code |A| + |B| + (R > 1 ? R|C| : 0)} bytes, and reads A's bytes Q
  * times and B's bytes P times. If R is 1 but M or N is cut into more parts than C has blocks, it
@@ -63,9 +65,9 @@ public final class CuboidPlanner {
   }
 
   /**
-   * The cheapest plan that fits.
+   * The cheapest plan that fits the memory of a task.
    *
-   * @throws NoRoomException if no task's memory holds any cuboid
+   * @throws NoRoomException if no plan fits the memory of a task
    */
   public static CuboidPlan plan(MultiplyShape shape, ClusterResources resources) {
     return plan(shape, resources, List.of());
@@ -94,8 +96,8 @@ public final class CuboidPlanner {
    * @param p parts of M for {@link Strategy#CUBOID}
    * @param q parts of N
    * @param r parts of K
-   * @throws IllegalArgumentException if there are more parts than elements; a {@link
-   *     NoRoomException} if a task's memory does not hold it
+   * @throws IllegalArgumentException if there are more parts than elements, or too many cuboids; a
+   *     {@link NoRoomException} if the plan does not fit the memory of a task
    */
   public static CuboidPlan forced(
       MultiplyShape shape, ClusterResources resources, Strategy strategy, int p, int q, int r) {

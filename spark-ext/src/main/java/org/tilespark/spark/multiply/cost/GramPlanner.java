@@ -10,8 +10,9 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.cost.MultiplyShape.InPlaceOperands;
 
 /**
- * Chooses the cuts of a gram: rows and columns of C are cut at the same places, so that P (P + 1) /
- * 2 tiles are computed and the others mirrored. A pure function.
+ * Chooses the cuts of a gram, a product of a matrix with its own transpose: rows and columns of C
+ * are cut into P parts at the same places, so that P (P + 1) / 2 tiles are computed and the others
+ * mirrored; K is cut into R parts. A pure function.
  */
 public final class GramPlanner {
   private static final int REJECTED = 4;
@@ -23,7 +24,8 @@ public final class GramPlanner {
   /**
    * The planner of one gram.
    *
-   * @param operandsInPlace partitions of A's blocks, if they differ along K; A is both operands
+   * @param operandsInPlace partitions of the blocks of A, which is both operands; ignored unless
+   *     they differ along K
    */
   public GramPlanner(
       MultiplyShape shape, ClusterResources resources, Optional<InPlaceOperands> operandsInPlace) {
@@ -35,8 +37,8 @@ public final class GramPlanner {
   /**
    * The plan that a user requests.
    *
-   * @throws IllegalArgumentException if there are more parts than elements; a {@link
-   *     CuboidPlanner.NoRoomException} if a task's memory does not hold it
+   * @throws IllegalArgumentException if there are more parts than elements, or too many cuboids; a
+   *     {@link CuboidPlanner.NoRoomException} if the plan does not fit the memory of a task
    */
   public CuboidPlan forced(int p, int r) {
     Candidate asked =
@@ -45,9 +47,9 @@ public final class GramPlanner {
   }
 
   /**
-   * The cheapest plan that fits.
+   * The cheapest plan that fits the memory of a task.
    *
-   * @throws CuboidPlanner.NoRoomException if a task's memory is too small for every cut
+   * @throws CuboidPlanner.NoRoomException if a task's memory is too small however the gram is cut
    */
   public CuboidPlan plan() {
     List<Candidate> candidates = new ArrayList<>();

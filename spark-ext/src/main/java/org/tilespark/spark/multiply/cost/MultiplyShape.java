@@ -14,8 +14,8 @@ import org.tilespark.spark.block.Bytes;
  * @param type element type: FLOAT32 or FLOAT64
  * @param a known facts of A
  * @param b known facts of B
- * @param gridM rows of a block of C; if C is cut elsewhere, a shuffle of all of C assembles its
- *     blocks
+ * @param gridM rows of a block of C; if tasks' tiles cut through blocks, a shuffle of all of C
+ *     assembles these
  * @param gridN columns of a block of C
  * @param reduced part of C that tasks keep, if C itself is not the result
  */
@@ -28,15 +28,15 @@ public record MultiplyShape(
     long gridN,
     Optional<Reduced> reduced) {
   /**
-   * The part of its tile of C that a task keeps. The task needs K whole for that, and holds its
-   * parts of both operands.
+   * The part of its tile of C that a task keeps, like the best candidates of each row. The task
+   * needs K whole for that, and holds its parts of both operands.
    *
-   * @param candidateBytes bytes of candidates for each row of C if other tasks have other columns;
-   *     0 if its results are final
+   * @param candidateBytes bytes of a task's candidates for each row of C if other tasks have other
+   *     columns of the row; 0 if a task's results are final
    */
   public record Reduced(long candidateBytes) {}
 
-  /** A product that gives C. */
+  /** A product whose result is C itself, without a reduction. */
   public MultiplyShape(
       Extents extents, ElementType type, Operand a, Operand b, long gridM, long gridN) {
     this(extents, type, a, b, gridM, gridN, Optional.empty());
@@ -48,9 +48,9 @@ public record MultiplyShape(
    * @param bytes bytes of its existing blocks; less than its extents imply if blocks are missing
    * @param outer elements of a block along M or N; 1 if not known
    * @param inner elements of a block along K; 1 if not known
-   * @param whole true if each of its blocks spans K, so that the products with the other operand
-   *     are whole blocks of C or can be reduced, and a broadcast of the other operand finds missing
-   *     blocks; then that broadcast needs no shuffle of partial sums
+   * @param whole true if a broadcast of the other operand needs no shuffle of partial sums: each
+   *     block of this one spans K and gives whole blocks of C (or can be reduced), and missing
+   *     blocks are found
    */
   public record Operand(long bytes, long outer, long inner, boolean whole) {}
 
@@ -62,11 +62,12 @@ public record MultiplyShape(
   }
 
   /**
-   * Operands whose blocks are in partitions already, each of which could be a cuboid that is whole
-   * along the other axes: their pieces need not be shuffled again.
+   * Operands whose blocks are in partitions already, each of which could be one cuboid, cut along
+   * one axis only. These operands need not be shuffled again.
    *
    * @param left true if A's blocks are in these partitions
-   * @param right true if B's blocks are; those of both only if they differ along K
+   * @param right true if B's blocks are; {@code left} and {@code right} are both true only if the
+   *     partitions differ along K
    * @param axis axis along which the partitions differ
    * @param parts partitions that have blocks, 1 or more
    * @param largest elements of the largest part along the axis
@@ -130,7 +131,7 @@ public record MultiplyShape(
     return Math.max(a.inner, b.inner);
   }
 
-  /** The cuts of M into parts: between blocks of C, if C has enough. */
+  /** The cuts of M into parts: between blocks of C, if there are enough blocks. */
   public AxisCuts cutsM(int parts) {
     return cuts(m(), parts, gridM);
   }

@@ -5,7 +5,10 @@ import org.tilespark.spark.block.Bytes;
 
 /** Checks that a task's memory holds a plan, and gives the reason if not. */
 final class TaskMemory {
-  /** Steps of K of the smallest panels, which must fit twice in addition to the tile of C. */
+  /**
+   * Extent along K of the smallest panels (parts of A and B that are multiplied at a time); two of
+   * each operand must fit in addition to the tile of C.
+   */
   static final int PANEL_DEPTH = 256;
 
   private final MultiplyShape shape;
@@ -18,7 +21,7 @@ final class TaskMemory {
 
   /**
    * The reason why a task's memory does not hold a cuboid with a tile of m x n; empty if it does.
-   * The extent along K plays no part.
+   * The cuboid's extent along K plays no part.
    */
   Optional<String> refusal(long m, long n) {
     if (shape.reduced().isPresent()) {
@@ -47,8 +50,10 @@ final class TaskMemory {
   }
 
   /**
-   * The reason why A, or else B, of at most {@code most} bytes, cannot be broadcast; empty if it
-   * can.
+   * The reason why an operand cannot be broadcast; empty if it can.
+   *
+   * @param left true for A, false for B
+   * @param most most bytes that may be broadcast
    */
   Optional<String> refusalOfBroadcast(boolean left, long most) {
     long small = (left ? shape.a() : shape.b()).bytes();
@@ -80,7 +85,10 @@ final class TaskMemory {
         .map(vectors -> needs(vectors, "host", resources.hostBytes()));
   }
 
-  /** The reason why blocks of {@code large} cannot be reduced in place; empty if they can. */
+  /**
+   * The reason why products with blocks of {@code large}, which stay in place, cannot be reduced;
+   * empty if they can.
+   */
   private static Optional<String> refusalOfReduced(
       boolean left, MultiplyShape.Operand large, long candidates, long most) {
     if (!large.whole()) {

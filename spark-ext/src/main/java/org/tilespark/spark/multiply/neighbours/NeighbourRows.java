@@ -26,7 +26,7 @@ public abstract class NeighbourRows {
   static final int QUERY = 0;
   private static final int NEIGHBOUR = 1;
 
-  /** Ordinal of a row's candidates: for each the place, then the bits of its key. */
+  /** Ordinal of the array of a row's candidates: for each the place, then the bits of its key. */
   static final int CANDIDATES = 1;
 
   /** Columns of a row of candidates before its grouping columns. */
@@ -83,7 +83,7 @@ public abstract class NeighbourRows {
   /**
    * Writes a row.
    *
-   * @param index index of the next neighbour
+   * @param index index in {@code found} of the next neighbour
    * @return the index of the neighbour after those written
    */
   public abstract int write(long query, Neighbours found, int index);

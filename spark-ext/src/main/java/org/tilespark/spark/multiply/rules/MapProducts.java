@@ -23,7 +23,10 @@ public final class MapProducts extends Rule<LogicalPlan> {
             node -> node instanceof ProgramBlocks mapped ? taken(mapped) : Optional.empty()));
   }
 
-  /** The product that also computes {@code mapped}; empty if {@code mapped} is not on a product. */
+  /**
+   * The product that also computes {@code mapped}; empty if {@code mapped} is not elementwise on a
+   * product.
+   */
   private static Optional<Project> taken(ProgramBlocks mapped) {
     ArrayProgram program = mapped.spec().program();
     Optional<List<ElementwiseProgram>> elements = program.ofElements();

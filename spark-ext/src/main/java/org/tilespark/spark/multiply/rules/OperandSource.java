@@ -55,8 +55,8 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   }
 
   /**
-   * The source below a step that makes the parts of complex numbers alternate; empty if there is
-   * none.
+   * The source below a step that makes real and imaginary parts of complex numbers alternate; empty
+   * if there is none.
    */
   Optional<OperandSource> belowParts() {
     OperandSource source = belowProjections();
@@ -109,7 +109,7 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
     for (int i = 0; i < computed.size(); i++) {
       int position = Attributes.indexOf(read.columns, computed.get(i));
       if (i < Column.COUNT && position != i) {
-        return Optional.empty(); // the blocks come from elsewhere
+        return Optional.empty(); // not the product's block columns in their order
       }
       // An unused grouping column is missing among the given columns.
       produced.add(position < 0 ? computed.get(i).newInstance() : node.given().get(position));
@@ -119,7 +119,7 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
         : Optional.empty();
   }
 
-  /** A product with the columns of a node, in their order. */
+  /** A product that takes the place of a node: with the node's output columns, in their order. */
   static Project inPlaceOf(ProgramBlocks node, MultiplyBlocks product) {
     return new Project(
         ScalaInterop.<NamedExpression>seq(ScalaInterop.<Attribute>list(node.output())), product);

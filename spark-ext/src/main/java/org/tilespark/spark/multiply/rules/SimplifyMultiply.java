@@ -95,7 +95,9 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
         : Optional.empty();
   }
 
-  /** The product that equals the transpose of a product; empty for other programs. */
+  /**
+   * The product that takes the place of a transpose; empty if what is transposed is not a product.
+   */
   private static Optional<Project> transposed(ProgramBlocks transpose) {
     return OperandSource.productBelow(transpose)
         .map(

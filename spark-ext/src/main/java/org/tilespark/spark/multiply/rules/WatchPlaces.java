@@ -38,7 +38,7 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
             node -> node instanceof MultiplyBlocks product ? watched(product) : Optional.empty()));
   }
 
-  /** The product that watches; empty if it should not read places, or already does. */
+  /** The product with that scan; empty if it should have none, or has one already. */
   private static Optional<MultiplyBlocks> watched(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();
     boolean right = spec.largerIsRight();

@@ -21,7 +21,7 @@ public sealed interface Reduction extends Serializable {
    */
   long candidateBytes();
 
-  /** This reduction for {@code vectors} vectors. */
+  /** This reduction if there are {@code vectors} vectors: at most that many neighbours. */
   Reduction of(long vectors);
 
   /** Most result rows for the queries of one matrix. */

@@ -21,9 +21,9 @@ import org.tilespark.spark.options.Metric;
  * </pre>
  *
  * where g is a bound of the relative error of a sum of as many products as a vector has elements,
- * in the tile's type, and h one of the sums in double. Squares of small elements underflow, so the
- * norms in the bounds are enlarged accordingly. If sums may exceed the tile's type, or if a norm is
- * infinite or NaN, no pair is ruled out.
+ * in the tile's type, and h a bound of the relative error of a sum of squares in double. Squares of
+ * small elements underflow, so the norms in the bounds are enlarged accordingly. If sums may exceed
+ * the tile's type, or if a norm is infinite or NaN, no pair is ruled out.
  */
 final class TileScores {
   private static final double ROUNDING = 0x1p-53;
@@ -39,25 +39,25 @@ final class TileScores {
   private final boolean single;
   private final double relative; // g in the class comment
   private final double squared; // h in the class comment
-  private final double tiny; // bound of a sum of products below the type's range
+  private final double tiny; // bound of a sum of products that underflow in the tile's type
   private final double lost; // bound of the sum of squares that underflow in double
-  private final double largest; // sums may exceed the type if a product of norms is larger
+  private final double largest; // sums may exceed the tile's type if a product of norms is larger
 
   private long firstRow;
   private int rows;
   private double[] rowNorms = new double[0]; // norms of rows; NaN if each score of the row is NaN
-  private double[] rowMost = rowNorms; // upper bounds of these norms
+  private double[] rowMost = rowNorms; // upper bounds of rowNorms
   private double[] rowSquares = rowNorms;
   private double[] rowErrors = rowNorms;
   private double[] least = rowNorms; // least key of each row, in the row's unit
 
   private long firstCol;
   private double[] norms = new double[0];
-  private double[] most = norms; // upper bounds of these norms
+  private double[] most = norms; // upper bounds of the columns' norms
   private double[] scale = norms; // factor of each column's elements
   private double[] shift = norms; // number added to each column's elements after scaling
-  private double[] perNorm = norms; // error of each column for a query of norm 1
-  private double[] errors = norms; // additional error of each column for any query
+  private double[] perNorm = norms; // error bound of each column for a query of norm 1
+  private double[] errors = norms; // further error bound of each column, for any query
 
   /** Scores of two operands. */
   TileScores(Metric metric, VectorSquares squaresA, VectorSquares squaresB) {
@@ -182,7 +182,10 @@ final class TileScores {
     return !Double.isNaN(norm) && !(metric == Metric.COSINE && norm == 0);
   }
 
-  /** A key in the unit of a query's estimates, or a lower number. */
+  /**
+   * A key converted to the unit of a query's estimates, or a lower number: rounding must not raise
+   * it.
+   */
   private double unit(int row, double key) {
     double squares = rowSquares[row];
     double norm = rowNorms[row];

@@ -22,9 +22,9 @@ public abstract sealed class TileSearch {
   }
 
   /**
-   * A search of the rows of {@code b} for those of {@code a}.
+   * A search among the rows of {@code b}, for each row of {@code a}.
    *
-   * @param places places of the rows of {@code b}, by index
+   * @param places maps the index of a row of {@code b} to its place, which results name
    */
   public static TileSearch of(
       Reduction reduction,
@@ -40,7 +40,7 @@ public abstract sealed class TileSearch {
   /**
    * A search for the nearest that continues earlier searches.
    *
-   * @param best best candidates of all queries; borrowed, and holds the result
+   * @param best best candidates of all queries so far; borrowed, and updated by this search
    */
   public static TileSearch of(
       Reduction.Nearest nearest,
@@ -74,7 +74,7 @@ public abstract sealed class TileSearch {
     return places.applyAsLong(firstCol + col);
   }
 
-  /** The score that has a key. */
+  /** The score of a key: distances are the negatives of their keys. */
   public static double score(Metric metric, double key) {
     return metric == Metric.EUCLIDEAN ? -key : key;
   }
@@ -83,10 +83,10 @@ public abstract sealed class TileSearch {
   private static final class OfNearest extends TileSearch {
     private final int k;
     private final BestScores best;
-    // True if rows of best are those of a, false if they are those of a tile
+    // True if best has a query for each row of a, false if it has one for each row of a tile
     private final boolean isOfAll;
     private final Neighbours taken = new Neighbours();
-    private int firstRow; // the row of best for the first row of a tile
+    private int firstRow; // index in best of the query in a tile's first row
 
     OfNearest(
         Reduction.Nearest nearest,

@@ -10,16 +10,16 @@ package org.tilespark.spark.multiply.scores;
 public record TileSides(int rows, int cols) {
   private static final TileSides SMALL = new TileSides(1024, 4096);
   private static final TileSides LARGE = new TileSides(4096, 8192);
-  private static final long PANEL_BYTES = 32L << 20; // of the rows, or the columns, of one tile
+  private static final long PANEL_BYTES = 32L << 20; // of the vectors of a tile's rows or columns
   private static final long CANDIDATE_BYTES = 64L << 20;
 
   /**
-   * The sides for a reduction.
+   * The size of the tiles for a reduction.
    *
    * @param extent elements of a vector
    * @param elementBytes bytes of an element
-   * @param large true if a device with enough memory computes the tiles, since each tile costs
-   *     launches and waits
+   * @param large true if a device with enough memory computes the tiles: each tile costs kernel
+   *     launches and waits, so fewer and larger ones are better
    */
   public static TileSides of(Reduction reduction, long extent, int elementBytes, boolean large) {
     TileSides most = large ? LARGE : SMALL;

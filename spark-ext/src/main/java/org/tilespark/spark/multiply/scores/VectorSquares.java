@@ -6,7 +6,7 @@ import java.util.Arrays;
 public final class VectorSquares {
   private final Vectors vectors;
   private double[] squares = new double[0];
-  private int known; // number of first vectors whose squares are known
+  private int known; // squares are known of this many vectors, from the first on
 
   /** Squares of some vectors, which are borrowed. */
   public VectorSquares(Vectors vectors) {

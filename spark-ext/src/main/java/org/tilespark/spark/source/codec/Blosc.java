@@ -8,8 +8,8 @@ import org.xerial.snappy.Snappy;
 
 /**
  * Decodes buffers of c-blosc 1 (README_CHUNK_FORMAT.rst of c-blosc 1.21): a header of 16 bytes, the
- * place of each block, then blocks of one or, split by the bytes of an element, several streams,
- * each after its length. Stateless.
+ * offset of each block, then the blocks. A block consists of one stream or, if it is split, of one
+ * stream for each byte of an element; each stream follows its length. Stateless.
  */
 final class Blosc {
   private static final int HEADER_BYTES = 16;
@@ -21,7 +21,7 @@ final class Blosc {
   private static final int NOT_SPLIT = 16;
 
   /**
-   * Largest width of elements in a block that is split; blocks of fewer than {@link #FEWEST_SPLIT}
+   * Most bytes of an element in a block that is split; blocks of fewer than {@link #FEWEST_SPLIT}
    * elements are not split either.
    */
   private static final int WIDEST_SPLIT = 16;

@@ -26,7 +26,7 @@ final class BloscEncoder {
   private static final int OF_LZ4 = 1 << 5;
   private static final int OF_ZSTD = 4 << 5;
 
-  /** Levels of zstd for Blosc's levels 1 to 9, as c-blosc has them. */
+  /** Levels of zstd by the level of Blosc, 1 to 9, as in c-blosc; level 0 does not compress. */
   private static final int[] ZSTD_LEVELS = {1, 1, 3, 5, 7, 9, 11, 13, 15, 22};
 
   private BloscEncoder() {}
@@ -56,8 +56,8 @@ final class BloscEncoder {
   }
 
   /**
-   * Encodes all blocks; returns the end of the last one, or -1 if the blocks are not shorter than
-   * {@code in}.
+   * Encodes all blocks; returns the end of the last one, or -1 if {@code in} is to be stored as it
+   * is: at level 0, or if the blocks and their offsets would not be shorter.
    */
   private static int blocks(
       ByteBuffer in, ByteBuffer out, int block, ByteEncoder settings, CodecMemory memory) {

@@ -10,10 +10,13 @@ import sun.misc.Unsafe;
  * <p>The stream is a sequence of literals and matches, distinguished by a control byte c:
  *
  * <pre>
- * c below 32:  c + 1 literal bytes follow (of the first control byte the upper 3 bits do not count)
- * else:        a match of (c >> 5) + 2 bytes; 7 in the upper bits: plus all bytes up to the first
- *              that is not 255; then the low byte of its distance, of which c has the upper 5 bits;
- *              distance + 1 bytes back. All 13 bits set: 8192 bytes and 16 bits more, high first.
+ * c below 32:  c + 1 literal bytes follow; of the first control byte only the lower 5 bits count
+ * otherwise:   a match, which repeats decoded bytes:
+ *   length     (c >> 5) + 2; if c >> 5 is 7, plus the sum of the next bytes up to the first one
+ *              that is not 255, inclusive
+ *   distance   how many bytes back it starts: 1 plus a number of 13 bits, the upper 5 in c, the
+ *              lower 8 in the next byte; if all 13 are set, plus the number in the next two bytes,
+ *              the high one first
  * </pre>
  *
  * <p>Stateless.
@@ -27,7 +30,7 @@ final class BloscLz {
   /**
    * Decodes all of {@code encoded} into {@code decoded}, which it must fill; moves no position.
    *
-   * @throws IllegalArgumentException if it does not fill it
+   * @throws IllegalArgumentException if it does not fill {@code decoded}, or is damaged otherwise
    */
   static void decode(ByteBuffer encoded, ByteBuffer decoded) {
     long in = HostMemory.ofDirectBuffer(encoded).offset() + encoded.position();

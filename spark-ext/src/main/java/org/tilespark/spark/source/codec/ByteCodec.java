@@ -49,7 +49,10 @@ public enum ByteCodec {
     }
   };
 
-  /** Bytes of a codec's own fields that are allowed in short buffers. */
+  /**
+   * Bytes that {@link #mostEncoded} allows for a codec's own fields, which outweigh a few data
+   * bytes.
+   */
   private static final long FIELDS_BYTES = 64 << 10;
 
   abstract void run(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory);
@@ -65,8 +68,8 @@ public enum ByteCodec {
    * positions to their ends.
    *
    * @param memory scratch memory; borrowed
-   * @throws IllegalArgumentException if the bytes are not this codec's, or exceed the room; the
-   *     message names the codec. Bytes written until then are meaningless.
+   * @throws IllegalArgumentException if the bytes are not this codec's, or do not fit into {@code
+   *     decoded}; the message names the codec. Bytes written until then are meaningless.
    */
   public void decode(ByteBuffer encoded, ByteBuffer decoded, CodecMemory memory) {
     try {

@@ -34,7 +34,8 @@ public record ByteEncoder(ByteCodec codec, int level, BloscSettings blosc) imple
   /**
    * Checks the level.
    *
-   * @throws IllegalArgumentException if the codec does not have the level, or it cannot be written
+   * @throws IllegalArgumentException if the codec does not have the level, or is one that is only
+   *     read
    */
   public ByteEncoder {
     int most =

@@ -6,13 +6,13 @@ import java.util.zip.CRC32C;
 
 /** Bytes that are stored with their CRC32C. Stateless. */
 public final class Checksum {
-  /** Length of the checksum. */
+  /** Length of the checksum, in bytes. */
   public static final int BYTES = 4;
 
   private Checksum() {}
 
   /**
-   * Limits a buffer to its bytes before the checksum.
+   * Checks the checksum at the end of a buffer; returns a buffer of the bytes before it.
    *
    * @throws IllegalArgumentException if the checksum is wrong
    */

@@ -20,13 +20,16 @@ public final class CodecMemory implements Closeable {
     BETWEEN,
     /** Bytes between two codecs, in turn with {@link #BETWEEN}. */
     BETWEEN_OTHERS,
-    /** Elements of a whole chunk. */
+    /** Elements of a whole chunk before a transpose. */
     ELEMENTS,
-    /** Elements of a whole chunk, transposed to the order of the array's axes. */
+    /** Elements of a whole chunk after a transpose, if it needs one. */
     TURNED,
-    /** One block of Blosc before it is unshuffled. */
+    /** The shuffled bytes of one block of Blosc. */
     SHUFFLED,
-    /** One block of Blosc between the two steps of unshuffling bits. */
+    /**
+     * One block of Blosc between the two steps of unshuffling bits; while encoding, its compressed
+     * bytes.
+     */
     PLANES
   }
 
@@ -42,7 +45,7 @@ public final class CodecMemory implements Closeable {
     this.allocator = allocator;
   }
 
-  /** A buffer of at least some bytes; its content is lost if it must grow. */
+  /** The buffer of a use, of at least {@code bytes} bytes; its content is lost if it must grow. */
   public ArrowBuf buffer(Use use, long bytes) {
     ArrowBuf buffer = buffers.get(use);
     if (buffer == null || buffer.capacity() < bytes) {
@@ -55,7 +58,7 @@ public final class CodecMemory implements Closeable {
     return buffer;
   }
 
-  /** The first bytes of {@link #buffer}. */
+  /** The first {@code bytes} bytes of {@link #buffer}. */
   public ByteBuffer bytes(Use use, long bytes) {
     return buffer(use, bytes).nioBuffer(0, Math.toIntExact(bytes));
   }

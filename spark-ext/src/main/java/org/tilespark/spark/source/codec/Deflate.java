@@ -27,14 +27,17 @@ final class Deflate {
   }
 
   /**
-   * The most bytes of a member for {@code bytes} bytes: a stored block of deflate holds at least
-   * 16,383 bytes.
+   * The most bytes of a gzip member that holds {@code bytes} bytes: deflate stores incompressible
+   * ones in blocks of at least 16,383 bytes, each with a few bytes of header.
    */
   static long mostEncoded(long bytes) {
     return bytes + bytes / 1024 + 64;
   }
 
-  /** Writes one member, without a time: the same bytes always give the same member. */
+  /**
+   * Writes one gzip member, without a modification time: the same bytes always give the same
+   * member.
+   */
   static void encode(ByteBuffer bytes, ByteBuffer encoded, int level) {
     encoded.put((byte) 0x1f).put((byte) 0x8b).put((byte) 8).put(new byte[6]).put((byte) 255);
     CRC32 sum = new CRC32();
@@ -67,7 +70,7 @@ final class Deflate {
     } while (encoded.hasRemaining());
   }
 
-  /** Inflates one stream; moves both positions. */
+  /** Inflates one stream; moves both positions. If {@code raw}, it has no header of zlib. */
   private static void inflate(ByteBuffer encoded, ByteBuffer decoded, boolean raw) {
     Inflater inflater = new Inflater(raw);
     try {

@@ -15,7 +15,8 @@ final class Unshuffle {
   /**
    * Puts the bytes of each element together again.
    *
-   * @param in address of planes of bytes, then of the bytes that make no whole element
+   * @param in address of the shuffled bytes: for each byte of an element its plane, that byte of
+   *     all elements; then the bytes that make no whole element
    * @param out address that receives {@code bytes} bytes
    * @param width bytes of an element
    */
@@ -169,7 +170,8 @@ final class Unshuffle {
       MEMORY.copyMemory(in, out, bytes);
       return;
     }
-    // (width, 8, count / 8) bytes: bit k of byte b of elements 0 to 7, of 8 to 15, ...
+    // The input is an array (width, 8, count / 8) of bytes: byte (b, k, i) has bit k of byte b of
+    // the elements 8 i to 8 i + 7.
     int row = count / 8;
     for (int b = 0; b < width; b++) {
       plane(in + (long) b * count, row, planes + (long) b * count);
@@ -179,7 +181,7 @@ final class Unshuffle {
     bytes(planes, out, bytes, width);
   }
 
-  /** One plane of bytes from its eight rows of bits. */
+  /** Makes one plane of bytes from its eight rows of bits, of {@code row} bytes each. */
   private static void plane(long in, int row, long out) {
     octets(in, out, row); // byte k of each word now has bit k of eight elements
     for (int i = 0; i < row; i++) {

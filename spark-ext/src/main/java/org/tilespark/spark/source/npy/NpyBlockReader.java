@@ -23,7 +23,9 @@ import org.tilespark.spark.source.StoredInput;
  * <p>Used by one thread. Owns its scratch memory and the open file until {@link #close()}.
  */
 final class NpyBlockReader implements BlockReader {
-  /** Bytes of encoded numbers that are decoded at a time: they stay in cache between the steps. */
+  /**
+   * Bytes of encoded numbers that are decoded at a time: they stay in cache after they are read.
+   */
   private static final int SCRATCH_BYTES = 1 << 20;
 
   private final StoredInput input; // taken
@@ -138,7 +140,7 @@ final class NpyBlockReader implements BlockReader {
     }
   }
 
-  /** Reads a box of a row-major array; all arrays have the axes as the file has them. */
+  /** Reads a box of a row-major array; all parameters have the axes in the file's order. */
   private void gather(
       long[] extents,
       long[] offset,

@@ -37,7 +37,10 @@ final class NpyBlockWriter implements BlockSink.Writer {
     block.putPlace(box, at);
   }
 
-  /** Encodes a run of a block to where it is in the file. */
+  /**
+   * Encodes {@code count} elements of a block, from {@code first} on, as the file's elements from
+   * {@code start} on.
+   */
   private void put(BlockColumns.Block block, long first, long count, long start)
       throws IOException {
     NpyEncoder encoder = target.columns().encoder();

@@ -26,8 +26,8 @@ import org.tilespark.spark.source.StorePaths;
  *   <caption>Options</caption>
  *   <tr><td>{@code path}</td><td>reading, writing</td><td>the one .npy file</td></tr>
  *   <tr><td>{@code blockShape}</td><td>reading</td><td>elements per axis of a block,
- *     {@code "2048,2048"}; by default blocks of at most 8 MiB, and of volumes of more than 256 MiB a 32nd of
- *     them, at most 32 MiB</td></tr>
+ *     {@code "2048,2048"}; by default blocks have at most 8 MiB, in a volume of more than 256 MiB
+ *     at most a 32nd of it and 32 MiB</td></tr>
  *   <tr><td>{@code as}</td><td>reading</td><td>{@code float} or {@code double}: converts the values
  *     (of complex files: both parts) while reading</td></tr>
  *   <tr><td>{@code dtype}</td><td>writing</td><td>the file's type, {@code "float32"} or

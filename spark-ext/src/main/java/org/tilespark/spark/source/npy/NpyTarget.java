@@ -29,7 +29,7 @@ final class NpyTarget implements BlockSink.Target {
    * @param restored true if the type is that of a file that was read, so that values must be exact
    * @param extentsSource source of the extents, for messages
    * @param durable true if the bytes must be on the disk before the file gets its name
-   * @param schema ordinals of the blocks' columns
+   * @param schema schema of the blocks that tasks get
    */
   NpyTarget(
       String temporaryFile,

@@ -13,7 +13,7 @@ import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.codec.ByteCodec;
 import org.tilespark.spark.source.codec.ByteEncoder;
 
-/** The metadata of an array that is written. Stateless. */
+/** Makes the metadata documents of an array that is written. Stateless. */
 final class ArrayDocuments {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 

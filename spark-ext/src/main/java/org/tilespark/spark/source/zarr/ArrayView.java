@@ -152,7 +152,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return extents;
   }
 
-  /** Values for each axis, such as names or distances, reduced to the kept axes. */
+  /** Values for each axis, for example names or distances, reduced to the kept axes. */
   <T> List<T> ofKept(List<T> perAxis) {
     return Arrays.stream(kept()).mapToObj(perAxis::get).toList();
   }

@@ -105,7 +105,7 @@ final class BlockTarget {
     NpyDecoder.decode(type, columnType, run, part, numbers);
   }
 
-  /** Puts an element into all places of a part. */
+  /** Puts the fill value into all places of a part. */
   void fill(FillValue fill, long[] partLow, long[] partHigh) {
     HostMemory stored = HostMemory.ofArray(fill.element(type));
     for (int part = 0; part < type.parts(); part++) {
@@ -136,15 +136,17 @@ final class BlockTarget {
     }
   }
 
-  /** Takes elements that are contiguous in two dense arrays. */
+  /**
+   * Takes {@code count} elements that are contiguous in two dense arrays, from these indices on.
+   */
   @FunctionalInterface
   private interface Run {
     void take(long from, long to, long count);
   }
 
   /**
-   * Visits the runs of a part that are contiguous both in an array with this first element and
-   * shape, and in this block.
+   * Visits the runs of a part that are contiguous both in this block and in a dense array of the
+   * shape {@code fromSize} with the first element {@code fromLow}.
    */
   private void runs(long[] fromLow, long[] fromSize, long[] partLow, long[] partHigh, Run run) {
     int rank = low.length;

@@ -109,7 +109,7 @@ final class Coarsen {
     };
   }
 
-  /** The rounded mean of {@code upper * 2^32 + lower}. */
+  /** The mean of {@code count} numbers of the sum {@code upper * 2^32 + lower}, rounded. */
   private static long mean(long upper, long lower, long count) {
     long whole = Math.floorDiv(upper, count);
     long rest = (Math.floorMod(upper, count) << 32) + lower;

@@ -31,7 +31,7 @@ final class CodecChain {
   private CodecChain() {}
 
   /**
-   * The layout of version 3.
+   * The layout of an array's chunks, from metadata of version 3.
    *
    * @param codecs list of the codecs in the metadata
    * @param chunk elements of a chunk along each axis of the array
@@ -41,7 +41,7 @@ final class CodecChain {
   }
 
   /**
-   * The layout of version 2.
+   * The layout of an array's chunks, from metadata of version 2.
    *
    * @param fortranOrder true if the first axis is the contiguous one
    */

@@ -21,8 +21,8 @@ import org.tilespark.spark.numpy.NpyType;
 /**
  * The element that fills missing chunks. Immutable.
  *
- * @param real bits of the number as it is stored, low ones first; for a complex number, those of
- *     its real part
+ * @param real bits of the number as it is stored, in the lower bits of the long; for a complex
+ *     number, those of its real part
  * @param imag bits of the imaginary part of a complex number, otherwise 0
  */
 record FillValue(long real, long imag) implements Serializable {

@@ -44,7 +44,7 @@ final class Json {
     return node;
   }
 
-  /** The JSON value of a text, or the text as a string. */
+  /** The JSON value of a text; if it is no JSON, the text as a string. */
   static JsonNode value(String text) {
     try {
       return READER.readValue(text);

@@ -43,7 +43,7 @@ final class LeafDecoder implements Closeable {
     this.memory = new CodecMemory(allocator);
   }
 
-  /** The scratch memory, for bytes as they are stored. */
+  /** The scratch memory; the caller may use {@link CodecMemory.Use#STORED} of it. */
   CodecMemory memory() {
     return memory;
   }

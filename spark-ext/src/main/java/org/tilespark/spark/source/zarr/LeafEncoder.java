@@ -72,7 +72,7 @@ final class LeafEncoder implements Closeable {
   /**
    * Encodes one chunk.
    *
-   * @param block stored elements of the array that include the chunk's
+   * @param block elements of the array in its stored type, which include the chunk's
    * @param low the chunk's first element
    * @param high the end of the chunk's part that is in the array
    * @param out buffer that receives the bytes from its position on; its position moves

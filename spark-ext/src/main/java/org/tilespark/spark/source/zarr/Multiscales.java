@@ -24,7 +24,7 @@ record Multiscales(List<String> axes, List<Level> levels) {
   /**
    * Reads the attributes of a group.
    *
-   * @return the image; empty if the group is none
+   * @return the image; empty if the group is no image
    */
   static Optional<Multiscales> of(JsonNode attributes) {
     JsonNode images =

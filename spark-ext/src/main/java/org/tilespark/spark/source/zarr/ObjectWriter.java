@@ -59,7 +59,7 @@ final class ObjectWriter implements Closeable {
   /**
    * Writes the objects of a box.
    *
-   * @param block stored elements of whole objects
+   * @param block elements of whole objects, in the array's stored type
    */
   void write(BoxCopy.Block block) throws IOException {
     long[] high = block.low().clone();

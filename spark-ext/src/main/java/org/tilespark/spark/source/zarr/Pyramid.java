@@ -242,7 +242,10 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
       }
     }
 
-    /** Reads the finer elements for one chunk, coarsens them, and writes the chunk's object. */
+    /**
+     * Reads the finer level's elements for one chunk, coarsens them, and copies the chunk's
+     * elements into {@code object}.
+     */
     private void part(
         long[] low,
         long[] size,

@@ -38,7 +38,7 @@ final class ShardIndexes {
    * @param key the shard's name
    * @param start first byte of the shard in its object
    * @param bytes length of the shard
-   * @throws IllegalArgumentException if it is no index of this shard
+   * @throws IllegalArgumentException if the stored index is damaged, or is none of this shard
    */
   long[] of(StoredInput input, String key, long start, long bytes, ChunkLayout.Shard shard)
       throws IOException {

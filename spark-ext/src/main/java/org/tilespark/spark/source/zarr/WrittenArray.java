@@ -22,12 +22,14 @@ import org.tilespark.spark.source.codec.ByteEncoder;
  */
 record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> spacing)
     implements Serializable {
-  /** If chunks have no stated shape, it is that of blocks of at least this number of bytes... */
+  /** Least bytes of a block whose shape chunks take over if the user states no shape of chunks. */
   private static final long LEAST_CHUNK_BYTES = 256 << 10;
 
   private static final long MOST_CHUNK_BYTES = 32 << 20;
 
-  /** ...otherwise chunks are near a cube of at most this number of bytes. */
+  /**
+   * Most bytes of a chunk near a cube, if neither the user nor the blocks give a shape of chunks.
+   */
   private static final long USUAL_CHUNK_BYTES = 4 << 20;
 
   /** The most bytes of a chunk in a shard, if chunks have no stated shape. */
@@ -43,7 +45,7 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
   }
 
   /**
-   * The array of blocks.
+   * The array to which blocks are written.
    *
    * @param extents extents of the whole array
    * @throws IllegalArgumentException if the options do not fit the blocks
@@ -151,7 +153,10 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
     return Shape.of(chunk);
   }
 
-  /** A shape that divides a shard, by halves. */
+  /**
+   * The shape of the chunks in a shard: that of the shard, whose longest even extent is halved
+   * until it has at most {@link #USUAL_INNER_BYTES} bytes, or no even extent is left.
+   */
   private static Shape inner(Shape shard, int width) {
     long[] chunk = shard.toArray();
     while (bytes(Shape.of(chunk), width) > USUAL_INNER_BYTES) {
@@ -187,7 +192,10 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
         .orElseGet(() -> Collections.nCopies(rank, ""));
   }
 
-  /** The distances that were read, if the array still has the extents that were read. */
+  /**
+   * The distances between neighbours that were read, if the array still has the extents that were
+   * read; otherwise empty.
+   */
   private static List<Double> spacing(ArrayMetadata metadata, Shape extents) {
     int rank = extents.rank();
     Metadata known = metadata.toMetadata();

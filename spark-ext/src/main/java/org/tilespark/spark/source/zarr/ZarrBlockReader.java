@@ -164,7 +164,7 @@ final class ZarrBlockReader implements BlockReader {
   private void readShard(
       Stored stored, ChunkLayout.Shard shard, long[] shardLow, Part part, BlockTarget target)
       throws IOException {
-    // A shard in a shard may begin at its first byte, so the length is needed too.
+    // A shard in a shard may begin at the outer one's first byte, so the key has the length too.
     String key = "%s, %s bytes from %s".formatted(stored.object, stored.bytes, stored.start);
     long[] index = indexes.of(stored.input, key, stored.start, stored.bytes, shard);
     long[] grid = shard.order().apply(shard.grid().toArray());

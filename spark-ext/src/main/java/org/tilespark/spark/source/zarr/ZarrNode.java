@@ -232,7 +232,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     }
   }
 
-  /** The multiscale images of an OME-Zarr group, if this is one. */
+  /** The image in several scales that this group of OME-Zarr holds; empty if it is no image. */
   Optional<Multiscales> multiscales() {
     return named(stamp.file, () -> Multiscales.of(attributes));
   }

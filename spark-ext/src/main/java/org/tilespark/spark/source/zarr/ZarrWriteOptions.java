@@ -79,7 +79,7 @@ record ZarrWriteOptions(Map<String, String> given) {
     return parsed;
   }
 
-  /** These options, of which those that a single query states are replaced. */
+  /** These options with those that a single query states in place of their own. */
   ZarrWriteOptions overriddenBy(ZarrWriteOptions query) {
     Map<String, String> both = new TreeMap<>(given);
     both.putAll(query.given);
@@ -269,7 +269,8 @@ record ZarrWriteOptions(Map<String, String> given) {
   }
 
   /**
-   * True if an element of a coarser scale is the first of its elements, false if it is their mean.
+   * True if an element of a coarser scale is the first of the elements that it replaces, false if
+   * it is their mean.
    */
   boolean takesFirst() {
     return choice(DOWNSAMPLE_METHOD, "mean", "mean", "nearest").equals("nearest");
