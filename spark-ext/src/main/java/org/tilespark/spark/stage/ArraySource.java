@@ -60,7 +60,7 @@ abstract class ArraySource implements AutoCloseable {
 
   /**
    * The box of the array, then those of the arrays joined to it: small arrays in the rows of its
-   * blocks, {@link StageInput.Beside}.
+   * blocks.
    */
   List<Box> boxes() {
     return List.of(box());
