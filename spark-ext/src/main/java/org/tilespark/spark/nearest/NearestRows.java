@@ -31,7 +31,7 @@ public final class NearestRows extends LogicalBlockNode {
    * The join of two plans.
    *
    * @param vectors columns with the vectors: that of the left side, then that of the right side
-   * @param dropped those of these columns that are not in the output, since no node above uses them
+   * @param dropped columns among these that the output leaves out, since no node above uses them
    */
   public NearestRows(
       NearestSpec spec,
