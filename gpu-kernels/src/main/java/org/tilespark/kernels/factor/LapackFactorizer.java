@@ -36,6 +36,11 @@ public abstract class LapackFactorizer implements Factorizer {
     this.products = products;
   }
 
+  /** The multiplier of this factorizer. */
+  final Multiplier products() {
+    return products;
+  }
+
   /** Memory that routines can work on; closing frees it. */
   protected interface Scratch extends AutoCloseable {
     /** The memory, whose content is not defined at first. */

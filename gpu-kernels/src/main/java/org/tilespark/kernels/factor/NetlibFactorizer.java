@@ -1,12 +1,10 @@
 package org.tilespark.kernels.factor;
 
 import org.netlib.blas.Dtrsm;
-import org.netlib.lapack.Dgelqf;
 import org.netlib.lapack.Dgesdd;
 import org.netlib.lapack.Dgesvd;
 import org.netlib.lapack.Dgetrf;
 import org.netlib.lapack.Dlamch;
-import org.netlib.lapack.Dorglq;
 import org.netlib.lapack.Dpotrf;
 import org.netlib.lapack.Dsyevd;
 import org.netlib.lapack.Dsyevr;
@@ -89,27 +87,16 @@ public final class NetlibFactorizer extends LapackFactorizer {
 
   @Override
   protected int gelqf(int rows, int cols, HostMemory a, HostMemory scales) {
-    double[] m = array(a);
-    double[] tau = array(scales);
-    int at = first(a);
-    int tauAt = first(scales);
-    return run(
-        "dgelqf",
-        (work, length, info) ->
-            Dgelqf.dgelqf(cols, rows, m, at, cols, tau, tauAt, work, 0, length, info));
+    return lq(rows, cols, a, scales).factorize();
   }
 
   @Override
   protected int orglq(int rows, int cols, HostMemory a, HostMemory scales) {
-    int small = Math.min(rows, cols);
-    double[] m = array(a);
-    double[] tau = array(scales);
-    int at = first(a);
-    int tauAt = first(scales);
-    return run(
-        "dorglq",
-        (work, length, info) ->
-            Dorglq.dorglq(small, rows, small, m, at, cols, tau, tauAt, work, 0, length, info));
+    return lq(rows, cols, a, scales).makeQ();
+  }
+
+  private BlockedLq lq(int rows, int cols, HostMemory a, HostMemory scales) {
+    return new BlockedLq(products(), rows, cols, array(a), first(a), array(scales), first(scales));
   }
 
   @Override

@@ -2,6 +2,7 @@ package org.tilespark.spark.source;
 
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -179,23 +180,27 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
                     new InvalidInputException(
                         ErrorCondition.INVALID_FILE, "Path does not exist: " + format.path()));
     Map<String, Object> asked = format.overriddenBy(scanOptions).readOptions();
-    if (!asked.equals(format.readOptions())) {
+    Map<String, Object> stated = format.readOptions();
+    List<String> differing =
+        asked.keySet().stream()
+            .filter(option -> !Objects.equals(asked.get(option), stated.get(option)))
+            .toList();
+    if (!differing.isEmpty()) {
       throw new IllegalArgumentException(
-          name()
-              + ": a query asks for the options "
-              + asked.entrySet().stream()
-                  .map(option -> option.getKey() + " " + option.getValue())
-                  .collect(Collectors.joining(" and "))
-              + ", the table has "
-              + format.readOptions().values().stream()
-                  .map(String::valueOf)
-                  .collect(Collectors.joining(" and "))
-              + "; its columns depend on them, so state them in CREATE TABLE ... OPTIONS, or read"
-              + " the file with spark.read().format(\""
+          "%s: a query asks for %s, the table has %s; its columns depend on that, so state it in"
+                  .formatted(name(), options(asked, differing), options(stated, differing))
+              + " CREATE TABLE ... OPTIONS, or read the file with spark.read().format(\""
               + format.name()
               + "\")");
     }
     return new SourceScanBuilder(found, conf);
+  }
+
+  /** Options with their values, for a message. */
+  private static String options(Map<String, Object> values, List<String> names) {
+    return names.stream()
+        .map(name -> values.get(name) == null ? "no " + name : name + " " + values.get(name))
+        .collect(Collectors.joining(" and "));
   }
 
   @Override

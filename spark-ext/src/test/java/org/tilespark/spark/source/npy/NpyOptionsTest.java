@@ -152,8 +152,10 @@ class NpyOptionsTest extends SparkTest {
     refusesShape(() -> spark.sql("SELECT * FROM t WITH ('blockShap' = '3,3')").count());
     String message =
         refusal(() -> spark.sql("SELECT * FROM t WITH ('blockShape' = '4,4')").count());
-    assertTrue(message.contains("blockShape"), message);
+    assertTrue(message.contains("asks for blockShape 4,4, the table has blockShape 3,3"), message);
     assertTrue(message.contains("CREATE TABLE"), message);
+    message = refusal(() -> spark.sql("SELECT * FROM t WITH ('as' = 'double')").count());
+    assertTrue(message.contains("the table has no as"), message);
     // A copy: the view would read the file that the first of these replaces.
     spark.table("source").localCheckpoint().createOrReplaceTempView("v");
     spark.sql("INSERT OVERWRITE t WITH ('extents' = '7,5') SELECT * FROM v");
