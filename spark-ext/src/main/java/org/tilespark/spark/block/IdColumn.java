@@ -60,7 +60,7 @@ public final class IdColumn {
     return type instanceof ArrayType && metadata.contains(KEY);
   }
 
-  /** The name of the column from which the ids of a column of ids come. */
+  /** The name of the column from which these ids were taken. */
   public static String source(Attribute ids) {
     return ids.metadata().getString(KEY);
   }

@@ -172,7 +172,10 @@ record FourierVolume(
 
   // ---- inverse
 
-  /** The steps of the inverse transform that options ask for. */
+  /**
+   * The steps of the inverse of the transform that the column metadata states, with what options
+   * change; of what the options state if the metadata states none.
+   */
   Steps inverse(FftOptions options) {
     for (String forwardOnly : List.of("detrend", "window", "padTo", "spacing")) {
       if (options.toMap().containsKey(forwardOnly)) {

@@ -7,23 +7,32 @@ import org.tilespark.kernels.reduce.BaseReduction;
 import org.tilespark.spark.reduce.Formula.Complex;
 import org.tilespark.spark.reduce.Formula.Result;
 
-/** The norms of vectors and matrices, by numpy's {@code ord}. */
+/**
+ * The norms of vectors and matrices, by numpy's {@code ord}. The formulas are of norms along one
+ * axis; {@link ReductionPlans#norm} makes the norms of matrices from them.
+ */
 public enum Norm {
-  /** The sum of the absolute values. */
+  /** Of a vector the sum of the absolute values, of a matrix the greatest such sum of a column. */
   ONE(
       "1",
       Formula.of(BaseReduction.SUM, "abs(CAST(v AS DOUBLE))"),
       Formula.of(BaseReduction.SUM, "abs(v)")),
-  /** The root of the sum of the squares. */
+  /**
+   * Of a vector the root of the sum of the squares, of a matrix the largest singular value, which
+   * no formula gives.
+   */
   TWO("2", Constants.SQUARES, Constants.COMPLEX_SQUARES),
-  /** The greatest absolute value. */
+  /**
+   * Of a vector the greatest absolute value, of a matrix the greatest sum of absolute values of a
+   * row.
+   */
   INFINITY(
       "inf",
       Formula.of(BaseReduction.MAXIMUM, "abs(CAST(v AS DOUBLE))"),
       Formula.of(BaseReduction.MAXIMUM, "abs(v)")),
-  /** The root of the sum of squares, for vectors and matrices. */
+  /** The root of the sum of the squares of all elements, along two axes or three. */
   FROBENIUS("fro", Constants.SQUARES, Constants.COMPLEX_SQUARES),
-  /** The sum of the singular values of a matrix, which no elementwise formula gives. */
+  /** The sum of the singular values of a matrix, which no formula gives; this one is not used. */
   NUCLEAR("nuc", Constants.SQUARES, Constants.COMPLEX_SQUARES);
 
   private final String ord;

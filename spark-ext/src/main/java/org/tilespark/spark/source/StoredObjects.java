@@ -132,8 +132,9 @@ public final class StoredObjects {
   }
 
   /**
-   * Gives an object its name, by a link if possible, since a rename would replace an existing
-   * object.
+   * Gives a new object its name; fails if the name is taken. A link does that in one step. Where
+   * there are no links, this looks first and renames, which may replace an object of another
+   * writer.
    */
   private static void link(java.nio.file.Path hidden, java.nio.file.Path object)
       throws IOException {

@@ -54,11 +54,13 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   }
 
   /**
-   * A block or piece of a result, with its further columns.
+   * The places of a block or piece and its other columns; its values are not here.
    *
-   * @param source box of the block or piece in the result
-   * @param place box of the block or piece in the output
-   * @param keys values of the key columns, each time that the block or piece is given
+   * @param source box of its elements in the whole array that the program computes
+   * @param place its box in the array that the stage gives; another one if pieces are moved
+   * @param keys values of the key columns, for each time that it is given; empty if there are no
+   *     key columns and it is given once
+   * @param further columns that go with the block unchanged
    */
   record Label(Box source, Box place, List<long[]> keys, UnsafeRow further) {
     /** The number of times that the block or piece is given, each time with different keys. */

@@ -45,9 +45,6 @@ public abstract class SparkTest {
   /** Part of the message of adaptive execution for stages that fail at the same time. */
   private static final String FAILED_TOGETHER = "in stage materialization";
 
-  /** True if Spark evaluates expressions without generated code. */
-  protected static final boolean INTERPRETED = Boolean.getBoolean("tilespark.test.interpreted");
-
   /** How often each test method asked for {@link #sampledModes}. */
   private static final Map<String, Integer> CALLS = new ConcurrentHashMap<>();
 
@@ -67,10 +64,6 @@ public abstract class SparkTest {
         .config("spark.ui.port", "0")
         .config("spark.log.level", "WARN")
         .config("spark.sql.shuffle.partitions", "4")
-        // Generating and compiling code for each query takes a quarter of the tests' time. Python's
-        // tests, the examples and the tests on other versions have it.
-        .config("spark.sql.codegen.wholeStage", !INTERPRETED)
-        .config("spark.sql.codegen.factoryMode", INTERPRETED ? "NO_CODEGEN" : "FALLBACK")
         .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toUri().toString())
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
