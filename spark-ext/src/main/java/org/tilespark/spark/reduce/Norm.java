@@ -12,7 +12,7 @@ import org.tilespark.spark.reduce.Formula.Result;
  * axis; {@link ReductionPlans#norm} makes the norms of matrices from them.
  */
 public enum Norm {
-  /** Of a vector the sum of the absolute values, of a matrix the greatest such sum of a column. */
+  /** Of a vector the sum of the absolute values, of a matrix the greatest of the columns' sums. */
   ONE(
       "1",
       Formula.of(BaseReduction.SUM, "abs(CAST(v AS DOUBLE))"),
