@@ -110,47 +110,41 @@ final class BlockedLq {
     }
     first = atLeast(first, width * wide);
     second = atLeast(second, width * wide);
-    HostMemory p = memory(reflectors, 0, high * width);
-    HostMemory b = memory(a, place(j, j + width), (high - 1) * cols + wide);
-    HostMemory pb = memory(first, 0, width * wide);
-    HostMemory tpb = memory(second, 0, width * wide);
-    HostMemory triangle = memory(t, 0, width * width);
-    multiply(width, high, wide, p, width, true, b, cols, pb, wide, Factors.OVERWRITE);
+    Matrix p = Matrix.of(reflectors, 0, high, width, width);
+    Matrix b = Matrix.of(a, place(j, j + width), high, wide, cols);
+    Matrix pb = Matrix.of(first, 0, width, wide, wide);
+    Matrix tpb = Matrix.of(second, 0, width, wide, wide);
+    multiply(p, true, b, pb, Factors.OVERWRITE);
     // The column-major T is the row-major transpose of T.
-    multiply(width, width, wide, triangle, width, !forward, pb, wide, tpb, wide, MINUS);
-    multiply(high, width, wide, p, width, false, tpb, wide, b, cols, Factors.ADD);
+    multiply(Matrix.of(t, 0, width, width, width), !forward, pb, tpb, MINUS);
+    multiply(p, false, tpb, b, Factors.ADD);
+  }
+
+  /** A row-major matrix in an array; {@code lead} elements from one row's start to the next's. */
+  private record Matrix(HostMemory memory, int rows, int cols, int lead) {
+    static Matrix of(double[] array, int from, int rows, int cols, int lead) {
+      long length = (long) (rows - 1) * lead + cols;
+      HostMemory memory =
+          HostMemory.ofArray(array).slice((long) from * Double.BYTES, length * Double.BYTES);
+      return new Matrix(memory, rows, cols, lead);
+    }
   }
 
   private void multiply(
-      int m,
-      int k,
-      int n,
-      HostMemory left,
-      int leadLeft,
-      boolean transposed,
-      HostMemory right,
-      int leadRight,
-      HostMemory result,
-      int leadResult,
-      Factors factors) {
+      Matrix left, boolean transposed, Matrix right, Matrix result, Factors factors) {
     products.multiply(
         new MultiplyProblem(
-            new Extents(m, k, n),
+            new Extents(result.rows, right.rows, result.cols),
             ElementType.FLOAT64,
             Precision.FULL,
-            new Stored(transposed, leadLeft),
-            new Stored(false, leadRight),
-            leadResult,
+            new Stored(transposed, left.lead),
+            new Stored(false, right.lead),
+            result.lead,
             factors,
             Batch.ONE),
-        left,
-        right,
-        result);
-  }
-
-  private static HostMemory memory(double[] array, int from, int length) {
-    return HostMemory.ofArray(array)
-        .slice((long) from * Double.BYTES, (long) length * Double.BYTES);
+        left.memory,
+        right.memory,
+        result.memory);
   }
 
   private static double[] atLeast(double[] array, int length) {
