@@ -141,10 +141,7 @@ class BadBlocksTest extends SparkTest {
 
   @Test
   void badArgumentsInSql() {
-    MATRIX.toDataFrame(spark, 1).createOrReplaceTempView("m");
-    TestArray.volume(ElementType.INT32, 4, 4, 4, 2, 2, 2)
-        .toDataFrame(spark, 1)
-        .createOrReplaceTempView("v");
+    makeViews();
     assertSqlFails(
         "matrix_transpose()",
         "matrix_transpose: argument input is missing; expected matrix_transpose(TABLE(input) [,"
@@ -171,8 +168,16 @@ class BadBlocksTest extends SparkTest {
         "volume_fft(TABLE(v), pad_to => '8')", "expected input, axes", "did you mean 'padTo'?");
   }
 
+  private static void makeViews() {
+    MATRIX.toDataFrame(spark, 1).createOrReplaceTempView("m");
+    TestArray.volume(ElementType.INT32, 4, 4, 4, 2, 2, 2)
+        .toDataFrame(spark, 1)
+        .createOrReplaceTempView("v");
+  }
+
   @Test
   void argumentsOfWrongTypes() {
+    makeViews();
     assertSqlFails(
         "volume_permute(TABLE(v), TABLE(v))",
         "volume_permute: axes is a table; expected tables for input only");
