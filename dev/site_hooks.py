@@ -46,7 +46,7 @@ def on_files(files: Files, config) -> Files:
     for source, page in PAGES.items():
         text = rewritten((ROOT / source).read_text("utf-8"), source, page)
         files.append(File.generated(config, page, content=text))
-    modules = ["tilespark", "tilespark.fft", "tilespark.linalg", "tilespark.signal"]
+    modules = ["tilespark", "tilespark.fft", "tilespark.linalg", "tilespark.random", "tilespark.signal"]
     text = "\n\n".join(f"## {module}\n\n::: {module}" for module in modules)
     files.append(File.generated(config, "python-api.md", content=PYTHON_API.format(modules=text)))
     link = "[Javadoc](apidocs/index.html)" if APIDOCS.exists() else "Javadoc (`dev/site` after a build)"

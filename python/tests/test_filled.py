@@ -63,3 +63,40 @@ def test_of_matrices_and_lines() -> None:
 def test_refused(make: Callable[[], Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+def random_shares(seed: int, shape: tuple[int, ...]) -> Any:
+    """The numbers of SplitMix64 with a step for each coordinate, as the expression rand(seed) has them."""
+
+    def mix(z: Any) -> Any:
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+    with np.errstate(over="ignore"):
+        bits = mix(np.full(shape, seed % 2**64, np.uint64))
+        for places in np.indices(shape, dtype=np.uint64):
+            bits = mix(bits + (places + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+    return (bits >> np.uint64(11)).astype(float) * 2.0**-53
+
+
+@pytest.mark.parametrize(("shape", "blocks"), [((5, 7), (2, 3)), ((3, 4, 5), (2, 2, 4)), ((40, 30), None)])
+def test_random_numbers(shape: tuple[int, ...], blocks: Any) -> None:
+    from scipy.special import ndtri
+
+    shares = random_shares(-5, shape)
+    same(ts.random.uniform(size=shape, seed=-5, blocks=blocks), shares)
+    same(ts.random.uniform(-2, 4, shape, seed=-5, dtype="float32"), (-2 + 6 * shares).astype("float32"))
+    np.testing.assert_allclose(ts.random.normal(1, 3, shape, seed=-5, blocks=blocks).compute(), 1 + 3 * ndtri(shares), rtol=1e-13)
+
+
+def test_random_vectors_and_seeds() -> None:
+    x = ts.random.normal(size=500, blocks=64)
+    np.testing.assert_array_equal(x.compute(), x.compute())  # one array has one seed
+    assert abs(x.compute().mean()) < 0.5
+    assert (x.compute() != ts.random.normal(size=500).compute()).all()
+    for wrong in ({"scale": -1}, {"size": None}, {"seed": 2**63}, {"seed": 0.5}, {"loc": "a"}):
+        with pytest.raises(InvalidInputError):
+            ts.random.normal(**{"size": 3, "seed": 1, **wrong})
+    with pytest.raises(UnsupportedError):
+        ts.random.uniform(size=3, dtype="int32")

@@ -92,3 +92,37 @@ def test_errors() -> None:
         ts.fft.fftn(x, permuted=True)
     with pytest.raises(ts.UnsupportedError, match="low_pass of a matrix of shape .4, 5.; expected a volume"):
         ts.fft.low_pass(ts.fft.fft2(x), 0.1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "options"),
+    [
+        ((1000,), -1, {}),
+        ((1000,), 0, {"nperseg": 63, "noverlap": 50, "fs": 12.5, "scaling": "spectrum"}),
+        ((3, 300), 1, {"nperseg": 64, "window": "hamming"}),
+        ((300, 3), 0, {"nperseg": 100, "noverlap": 0, "detrend": False, "window": "boxcar"}),
+        ((2, 90, 3), 1, {"window": np.hanning(32)}),
+        ((2, 3, 40), -1, {"nperseg": 16, "noverlap": 11, "window": "blackman"}),
+    ],
+)
+def test_welch(shape: tuple[int, ...], axis: int, options: Any) -> None:
+    a = np.random.default_rng(4).normal(size=shape) + 3
+    frequencies, spectra = scipy.signal.welch(a, axis=axis, **options)
+    found, ours = ts.signal.welch(ts.from_numpy(a), axis=axis, **options)
+    assert_allclose(found, frequencies)
+    near(spectra, ours)
+
+
+def test_welch_of_short_signals_and_bad_arguments() -> None:
+    a = np.random.default_rng(5).normal(size=100)
+    x = ts.from_numpy(a)
+    with pytest.warns(UserWarning, match="nperseg is 128"):
+        near(scipy.signal.welch(a, nperseg=100)[1], ts.signal.welch(x, nperseg=128)[1])
+    single = ts.from_numpy(a.astype("float32"))
+    assert ts.signal.welch(single, nperseg=10)[1].dtype == scipy.signal.welch(a.astype("float32"), nperseg=10)[1].dtype
+    wrong: list[dict[str, Any]] = [{"noverlap": 100}, {"window": "box"}, {"scaling": "power"}, {"detrend": "linear"}]
+    for options in (*wrong, {"window": np.ones(101)}, {"nperseg": 0}):
+        with pytest.raises(ts.InvalidInputError):
+            ts.signal.welch(x, **options)
+    with pytest.raises(ts.UnsupportedError, match="complex128; expected a real vector"):
+        ts.signal.welch(x * 1j)

@@ -1,13 +1,13 @@
 """Dense arrays on Spark: matrices and volumes as DataFrames of blocks, on CPUs and GPUs.
 
-A :class:`BlockArray` is a lazy array with numpy's operators; :mod:`tilespark.linalg`, :mod:`tilespark.fft` and
-:mod:`tilespark.signal` have numpy's and scipy's names. Everything calls tilespark's SQL functions, so it works with a
+A :class:`BlockArray` is a lazy array with numpy's operators; :mod:`tilespark.linalg`, :mod:`tilespark.fft`,
+:mod:`tilespark.random` and :mod:`tilespark.signal` have numpy's and scipy's names. Everything calls tilespark's SQL functions, so it works with a
 classic session and over Spark Connect.
 """
 
 from importlib import metadata as _metadata
 
-from . import _functions, fft, linalg, signal
+from . import _functions, fft, linalg, random, signal
 from ._array import BlockArray, concatenate, from_numpy, stack
 from ._filled import arange, eye, full, linspace, ones, zeros
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
@@ -48,6 +48,7 @@ __all__ = [
     "linspace",
     "ones",
     "pairs_above",
+    "random",
     "read_npy",
     "read_zarr",
     "row_argmax",

@@ -1,16 +1,31 @@
-"""Convolution and correlation by Fourier transforms, with scipy.signal's names and meaning."""
+"""Convolution, correlation and power spectra by Fourier transforms, with scipy.signal's names and meaning."""
 
 from __future__ import annotations
 
+import math
+import warnings
+from functools import reduce
+from operator import add
 from typing import Any
 
-from . import fft
-from ._array import BlockArray, as_array
-from .errors import InvalidInputError
+import numpy as np
 
-__all__ = ["correlate", "fftconvolve"]
+from . import fft
+from ._arguments import integer, number
+from ._array import BlockArray, NDArray, as_array
+from .errors import InvalidInputError, UnsupportedError
+
+__all__ = ["correlate", "fftconvolve", "welch"]
 
 _MODES = ("full", "same", "valid")
+
+#: Periodic windows, as factors of 1, cos(t) and cos(2 t) where t goes from 0 to 2 pi.
+_WINDOWS = {
+    "boxcar": (1.0,),
+    "hann": (0.5, -0.5),
+    "hamming": (0.54, -0.46),
+    "blackman": (0.42, -0.5, 0.08),
+}
 
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
@@ -67,6 +82,114 @@ def correlate(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
     if mode == "valid" and one.ndim == two.ndim and any(a < b for a, b in zip(one.shape, two.shape, strict=True)):
         return correlate(two, one, mode).flip().conj()
     return fftconvolve(one, two.conj().flip(), mode)
+
+
+def welch(
+    x: Any,
+    fs: float = 1.0,
+    window: str | NDArray = "hann",
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    *,
+    detrend: str | bool = "constant",
+    scaling: str = "density",
+    axis: int | str = -1,
+) -> tuple[NDArray, BlockArray]:
+    """The power spectrum of real signals along an axis, as scipy.signal.welch: the mean over segments that overlap.
+
+    Args:
+        x: a vector, a matrix or a volume of signals.
+        fs: samples per unit of time.
+        window: ``"hann"``, ``"hamming"``, ``"blackman"``, ``"boxcar"``, or ``nperseg`` numbers.
+        nperseg: samples of a segment; by default 256, or those of the window.
+        noverlap: samples that two segments share; by default half of a segment.
+        detrend: ``"constant"`` subtracts each segment's mean, ``False`` nothing.
+        scaling: ``"density"`` for power per frequency, ``"spectrum"`` for power.
+        axis: the axis of time.
+
+    Returns:
+        The frequencies, a numpy vector, and the spectra, which have them in place of time.
+
+    Raises:
+        InvalidInputError: if an argument is out of range.
+        UnsupportedError: if the signals are complex.
+    """
+    signals = as_array(x)
+    if signals._is_batch or signals.dtype.kind == "c":
+        raise UnsupportedError(f"welch of {signals._what}, {signals.dtype.name}; expected a real vector, matrix or volume")
+    for name, value, known in (("detrend", detrend, ("constant", False)), ("scaling", scaling, ("density", "spectrum"))):
+        if value not in known:
+            raise InvalidInputError(f"{name} is {value!r}; expected {known[0]!r} or {known[1]!r}")
+    place = signals._axis(axis)
+    order = [each for each in range(signals.ndim) if each != place]
+    leading = tuple(signals.shape[each] for each in order)
+    samples = signals.shape[place]
+    weights = _window(window, nperseg, samples)
+    length = len(weights)
+    step = length - (length // 2 if noverlap is None else integer("noverlap", noverlap))
+    if not 0 < step <= length:
+        raise InvalidInputError(f"noverlap is {noverlap}, segments have {length} samples; expected 0 or more, and fewer than those")
+    rows = signals.transpose((*order, place)) if signals.ndim > 1 else signals
+    if len(leading) > 1:
+        rows = rows.reshape(math.prod(leading), samples)
+    rows = rows.astype(np.result_type(signals.dtype, np.complex64).type(0).real.dtype)
+    scale = 1 / (number("fs", fs) * (weights**2).sum()) if scaling == "density" else 1 / weights.sum() ** 2
+    twice = np.full(length // 2 + 1, 2.0)
+    twice[0] = 1
+    if length % 2 == 0:
+        twice[-1] = 1
+    # Each of these sets of segments has no overlap, so it is a reshape of the signals.
+    stride = -(-length // step) * step
+    starts = [start for start in range(0, stride, step) if start + length <= samples]
+    counts = [(samples - start - length) // stride + 1 for start in starts]
+    powers = [
+        _powers(rows, start, (count, stride), weights.astype(rows.dtype), detrend == "constant")
+        for start, count in zip(starts, counts, strict=True)
+    ]
+    spectra = reduce(add, powers) * (twice * scale / sum(counts)).astype(rows.dtype)
+    if len(leading) > 1:
+        spectra = spectra.reshape(*leading, len(twice))
+    if signals.ndim > 1:
+        spectra = spectra.transpose(tuple(np.argsort((*order, place))))
+    return np.fft.rfftfreq(length, 1 / fs), spectra
+
+
+def _window(window: str | NDArray, nperseg: int | None, samples: int) -> NDArray:
+    """The weights of a segment's samples."""
+    if not isinstance(window, str):
+        weights = np.asarray(window, float)
+        if weights.ndim != 1 or not 0 < len(weights) <= samples or nperseg not in (None, len(weights)):
+            raise InvalidInputError(
+                f"window has the shape {weights.shape}, nperseg is {nperseg}, the signals have {samples} samples; expected"
+                " nperseg numbers, and no more than samples"
+            )
+        return weights
+    if window not in _WINDOWS:
+        raise InvalidInputError(f"window is {window!r}; expected {', '.join(_WINDOWS)}, or the numbers of one")
+    length = 256 if nperseg is None else integer("nperseg", nperseg)
+    if length < 1 or samples < 1:
+        raise InvalidInputError(f"nperseg is {length}, the signals have {samples} samples; expected 1 or more")
+    if length > samples:
+        if nperseg is not None:
+            warnings.warn(f"welch: nperseg is {length}, the signals have {samples} samples: segments have as many", stacklevel=3)
+        length = samples
+    angles = 2 * np.pi * np.arange(length) / length
+    return sum(factor * np.cos(times * angles) for times, factor in enumerate(_WINDOWS[window]))  # type: ignore[return-value]
+
+
+def _powers(rows: BlockArray, start: int, shape: tuple[int, int], weights: NDArray, detrend: bool) -> BlockArray:
+    """The sum over segments of the squares of their spectra, for each row of signals."""
+    *leading, samples = rows.shape
+    count, stride = shape
+    end = start + count * stride
+    part = rows[..., start : min(end, samples)]
+    if end > samples:
+        part = part.pad([(0, 0)] * len(leading) + [(0, end - samples)])
+    segments = part.reshape(*leading, count, stride)[..., : len(weights)]
+    if detrend:
+        segments = segments - segments.mean(-1, keepdims=True)
+    spectra = fft.rfft(segments * weights, axis=-1)
+    return spectra.map("real(v) * real(v) + imag(v) * imag(v)").sum(-2)
 
 
 def _next_fast(length: int) -> int:

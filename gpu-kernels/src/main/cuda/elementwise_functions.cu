@@ -6,6 +6,8 @@
 //
 // Source: quotient and remainder are defined as numpy's floor_divide and remainder.
 
+#include <math_constants.h>
+
 namespace {
 
 template <typename T>
@@ -53,6 +55,55 @@ __device__ __forceinline__ T remainder_floats(T x, T y) {
   return (y < T(0)) != (rest < T(0)) ? rest + y : rest;
 }
 
+// a * b + c, rounded twice as the host does: nvcc would fuse the two.
+__device__ __forceinline__ double step(double a, double b, double c) { return __dadd_rn(__dmul_rn(a, b), c); }
+
+template <int N>
+__device__ __forceinline__ double polynomial(const double (&coefficients)[N], double x) {
+  double sum = coefficients[0];
+#pragma unroll
+  for (int i = 1; i < N; i++) sum = step(sum, x, coefficients[i]);
+  return sum;
+}
+
+// The natural logarithm of a normal positive number, with the bits of RandomNumbers.log.
+__device__ __forceinline__ double exact_log(double x) {
+  const long long bits = __double_as_longlong(x);
+  int exponent = static_cast<int>(bits >> 52) - 1023;
+  double fraction = __longlong_as_double((bits & 0xFFFFFFFFFFFFFLL) | 0x3FF0000000000000LL);
+  if (fraction > 1.4142135623730951) {
+    fraction *= 0.5;
+    exponent++;
+  }
+  const double s = __ddiv_rn(fraction - 1.0, fraction + 1.0);
+  const double square = __dmul_rn(s, s);
+  double sum = 0.0;
+#pragma unroll
+  for (int k = 12; k >= 0; k--) sum = step(sum, square, 1.0 / (2 * k + 1));
+  return __dadd_rn(__dmul_rn(exponent, 0.6931471805599453), __dmul_rn(2.0 * s, sum));
+}
+
+// The quantile of the standard normal distribution, with the bits of RandomNumbers.quantile: Wichura, AS 241 (1988), PPND16.
+__device__ double normal_quantile(double p) {
+  const double center[] = {2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457, 13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.387132872796366608};
+  const double center_divisor[] = {5226.495278852854561, 28729.085735721942674, 39307.89580009271061, 21213.794301586595867, 5394.1960214247511077, 687.1870074920579083, 42.313330701600911252, 1};
+  const double tail[] = {7.7454501427834140764e-4, 0.0227238449892691845833, 0.24178072517745061177, 1.27045825245236838258, 3.64784832476320460504, 5.7694972214606914055, 4.6303378461565452959, 1.42343711074968357734};
+  const double tail_divisor[] = {1.05075007164441684324e-9, 5.475938084995344946e-4, 0.0151986665636164571966, 0.14810397642748007459, 0.68976733498510000455, 1.6763848301838038494, 2.05319162663775882187, 1};
+  const double far_tail[] = {2.01033439929228813265e-7, 2.71155556874348757815e-5, 0.0012426609473880784386, 0.026532189526576123093, 0.29656057182850489123, 1.7848265399172913358, 5.4637849111641143699, 6.6579046435011037772};
+  const double far_tail_divisor[] = {2.04426310338993978564e-15, 1.4215117583164458887e-7, 1.8463183175100546818e-5, 7.868691311456132591e-4, 0.0148753612908506148525, 0.13692988092273580531, 0.59983220655588793769, 1};
+  const double q = p - 0.5;
+  if (fabs(q) <= 0.425) {
+    const double x = __dsub_rn(0.180625, __dmul_rn(q, q));
+    return __dmul_rn(q, __ddiv_rn(polynomial(center, x), polynomial(center_divisor, x)));
+  }
+  const double share = q < 0.0 ? p : 1.0 - p;
+  if (!(share > 0.0)) return share == 0.0 ? copysign(CUDART_INF, q) : CUDART_NAN;
+  const double r = __dsqrt_rn(-exact_log(share));
+  const double size = r <= 5.0 ? __ddiv_rn(polynomial(tail, r - 1.6), polynomial(tail_divisor, r - 1.6))
+                               : __ddiv_rn(polynomial(far_tail, r - 5.0), polynomial(far_tail_divisor, r - 5.0));
+  return q < 0.0 ? -size : size;
+}
+
 }  // namespace
 
 #define FUNCTION(NAME, SUFFIX, T, EXPRESSION) \
@@ -89,6 +140,7 @@ FLOATS(cos)
 FLOATS(tanh)
 IN_DOUBLE(tan, tan(x))
 IN_DOUBLE(sigmoid, sigmoid(x))
+IN_DOUBLE(normal_quantile, normal_quantile(x))
 IN_DOUBLE2(pow, pow(x, y))
 IN_DOUBLE2(atan2, atan2(x, y))
 IN_DOUBLE2(hypot, hypot(x, y))

@@ -1,9 +1,8 @@
 package org.tilespark.kernels.factor;
 
+import java.util.Optional;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Multiplier;
-import org.tilespark.kernels.multiply.MultiplyProblem;
-import org.tilespark.layout.ElementType;
 
 /**
  * Factorises by a LAPACK of the host: checks arguments, keeps the caller's operands unchanged, and
@@ -15,18 +14,6 @@ import org.tilespark.layout.ElementType;
  * <p>Routines return LAPACK's {@code info}, and borrow only memory that {@link #worksOn} accepts.
  */
 public abstract class LapackFactorizer implements Factorizer {
-  /**
-   * Rows of a strip as a multiple of its columns: the strips' Rs are factorised again, so they must
-   * have few rows compared to the strips.
-   */
-  private static final int STRIP_ROWS_PER_COLUMN = 8;
-
-  /**
-   * The least number of rows of a strip: with fewer rows, a call would take longer than its
-   * arithmetic.
-   */
-  private static final int LEAST_STRIP_ROWS = 256;
-
   private final Multiplier products;
 
   /**
@@ -103,16 +90,17 @@ public abstract class LapackFactorizer implements Factorizer {
   protected abstract void trsm(
       Triangle triangle, int n, int rightSides, HostMemory t, HostMemory b);
 
+  /**
+   * dtrsm: solves {@code X R = B} for upper triangular R (n, n), in place of {@code b} (rows, n).
+   */
+  protected abstract void trsmRight(int rows, int n, HostMemory r, HostMemory b);
+
   @Override
   public final void qrR(int rows, int cols, HostMemory a, HostMemory r) {
     int small = Math.min(rows, cols);
     FactorSizes.require("A", a, rows, cols);
     FactorSizes.require("R", r, small, cols);
-    if (small == 0) {
-      return;
-    }
-    if (Strips.areFor(rows, cols)) {
-      byStrips(rows, cols, a, false, r);
+    if (small == 0 || CholeskyQr.factorize(this, rows, cols, a, Optional.empty(), r)) {
       return;
     }
     try (Scratch matrix = scratch((long) rows * cols)) {
@@ -139,50 +127,11 @@ public abstract class LapackFactorizer implements Factorizer {
       return;
     }
     try (Place made = new Place(q)) {
-      a.copyTo(made.memory());
-      if (Strips.areFor(rows, cols)) {
-        byStrips(rows, cols, made.memory(), true, r);
-      } else {
+      if (!CholeskyQr.factorize(this, rows, cols, a, Optional.of(made.memory()), r)) {
+        a.copyTo(made.memory());
         inPlace(rows, cols, made.memory(), true, r);
       }
       made.finish();
-    }
-  }
-
-  /**
-   * The strips of a tall matrix, which fit a cache if there are few columns.
-   *
-   * @param count number of strips, whose heights differ by a row at most
-   */
-  private record Strips(int rows, int cols, int count) {
-    static boolean areFor(int rows, int cols) {
-      return rows >= 2 * usualRows(cols);
-    }
-
-    static Strips of(int rows, int cols) {
-      return new Strips(rows, cols, (int) (rows / usualRows(cols)));
-    }
-
-    private static long usualRows(int cols) {
-      return Math.max(LEAST_STRIP_ROWS, (long) STRIP_ROWS_PER_COLUMN * cols);
-    }
-
-    int rows(int strip) {
-      return (int) (begin(strip + 1) - begin(strip));
-    }
-
-    /** Elements of the largest strip. */
-    long most() {
-      return (long) ((rows + count - 1) / count) * cols;
-    }
-
-    HostMemory of(HostMemory matrix, int strip) {
-      long rowBytes = (long) cols * Double.BYTES;
-      return matrix.slice(begin(strip) * rowBytes, rows(strip) * rowBytes);
-    }
-
-    private long begin(int strip) {
-      return (long) rows * strip / count;
     }
   }
 
@@ -199,48 +148,6 @@ public abstract class LapackFactorizer implements Factorizer {
       FactorSizes.clear(true, small, cols, r);
       if (withQ) {
         requireAccepted("dorglq", orglq(rows, cols, matrix, scales.memory()));
-      }
-    }
-  }
-
-  /**
-   * QR of a tall matrix by strips, each of which is factorised in the cache: the matrix's Q is each
-   * strip's Q times that strip's rows of the Q of all strips' Rs, put on top of each other. Direct
-   * TSQR (A. R. Benson, D. F. Gleich, J. Demmel, Direct QR factorizations for tall-and-skinny
-   * matrices in MapReduce architectures, 2013, section III).
-   *
-   * @param withQ true to put Q in the matrix's place; otherwise the matrix stays as it is. R has
-   *     the same bits either way
-   */
-  private void byStrips(int rows, int cols, HostMemory matrix, boolean withQ, HostMemory r) {
-    Strips strips = Strips.of(rows, cols);
-    int stackedRows = Math.multiplyExact(strips.count(), cols);
-    long square = (long) cols * cols * Double.BYTES;
-    try (Scratch stacked = scratch((long) stackedRows * cols);
-        Scratch copy = scratch(strips.most())) {
-      for (int i = 0; i < strips.count(); i++) {
-        HostMemory strip = strips.of(matrix, i);
-        HostMemory work = strip;
-        if (!withQ) {
-          work = copy.memory().slice(0, strip.bytes());
-          strip.copyTo(work);
-        }
-        inPlace(strips.rows(i), cols, work, withQ, stacked.memory().slice(i * square, square));
-      }
-      if (Strips.areFor(stackedRows, cols)) {
-        byStrips(stackedRows, cols, stacked.memory(), withQ, r);
-      } else {
-        inPlace(stackedRows, cols, stacked.memory(), withQ, r);
-      }
-      for (int i = 0; i < strips.count() && withQ; i++) {
-        HostMemory strip = strips.of(matrix, i);
-        HostMemory own = copy.memory().slice(0, strip.bytes());
-        strip.copyTo(own);
-        products.multiply(
-            MultiplyProblem.dense(strips.rows(i), cols, cols, ElementType.FLOAT64, false, false),
-            own,
-            stacked.memory().slice(i * square, square),
-            strip);
       }
     }
   }
@@ -445,7 +352,7 @@ public abstract class LapackFactorizer implements Factorizer {
     }
   }
 
-  private static int requireAccepted(String routine, int info) {
+  static int requireAccepted(String routine, int info) {
     if (info < 0) {
       throw new IllegalStateException(
           "Argument " + -info + " of " + routine + " is wrong; please report this");

@@ -247,6 +247,11 @@ public final class NetlibFactorizer extends LapackFactorizer {
   }
 
   @Override
+  protected void trsmRight(int rows, int n, HostMemory r, HostMemory b) {
+    new BlockedSolve(products(), rows, n).solve(array(r), first(r), array(b), first(b));
+  }
+
+  @Override
   public String toString() {
     return "cpu (LAPACK in Java)";
   }

@@ -6,6 +6,7 @@ import java.util.function.DoubleBinaryOperator;
 import java.util.function.DoubleUnaryOperator;
 import java.util.function.IntBinaryOperator;
 import java.util.function.LongBinaryOperator;
+import java.util.function.LongUnaryOperator;
 import org.tilespark.kernels.pointwise.HostLoop.DoubleTest;
 import org.tilespark.kernels.pointwise.HostLoop.FloatOperator;
 import org.tilespark.kernels.pointwise.HostLoop.LongTest;
@@ -49,6 +50,14 @@ final class HostFunction {
     Map<ElementType, Kind> kinds = new EnumMap<>(ElementType.class);
     kinds.put(ElementType.FLOAT32, new Kind(HostLoop.Floats.class, floats));
     kinds.put(ElementType.FLOAT64, new Kind(HostLoop.Doubles.class, doubles));
+    return new HostFunction(false, kinds);
+  }
+
+  /** A function of one BIGINT, whose result is a BIGINT. */
+  static HostFunction longs(LongUnaryOperator function) {
+    LongBinaryOperator ofTwo = (x, y) -> function.applyAsLong(x);
+    Map<ElementType, Kind> kinds = new EnumMap<>(ElementType.class);
+    kinds.put(ElementType.INT64, new Kind(HostLoop.Longs.class, ofTwo));
     return new HostFunction(false, kinds);
   }
 

@@ -55,6 +55,20 @@ public enum UnaryFunction {
   TANH(HostFunction.inDouble(Math::tanh), PtxFunction.call("tanh")),
   /** {@code 1 / (1 + e^-x)}. */
   SIGMOID(HostFunction.inDouble(HostMath::sigmoid), PtxFunction.call("sigmoid")),
+  /** The quantile of the standard normal distribution; see {@link RandomNumbers}. */
+  NORMAL_QUANTILE(
+      HostFunction.inDouble(RandomNumbers::quantile), PtxFunction.call("normal_quantile")),
+  /** The bits of a BIGINT, mixed; see {@link RandomNumbers}. */
+  MIX(
+      HostFunction.longs(RandomNumbers::mix),
+      PtxFunction.of(
+          "{ .reg .b64 h, g; shr.u64 h, $x, 30; xor.b64 h, h, $x; mul.lo.s64 h, h, %s;"
+                  .formatted(0xBF58476D1CE4E5B9L)
+              + " shr.u64 g, h, 27; xor.b64 h, h, g; mul.lo.s64 h, h, %s;"
+                  .formatted(0x94D049BB133111EBL)
+              + " shr.u64 g, h, 31; xor.b64 $r, h, g; }")),
+  /** The upper 53 bits of a BIGINT, as a number from 0. */
+  UPPER_BITS(HostFunction.longs(x -> x >>> 11), PtxFunction.of("shr.u64 $r, $x, 11;")),
   /** A truth: 1 if the operand is NaN, else 0. */
   IS_NAN(
       HostFunction.test((x, y) -> Double.isNaN(x)),

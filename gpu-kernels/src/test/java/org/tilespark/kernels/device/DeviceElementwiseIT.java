@@ -69,6 +69,7 @@ class DeviceElementwiseIT {
     for (ElementType type : ElementType.values()) {
       programs.add(ElementwiseCases.manyConstants(type));
     }
+    programs.add(ElementwiseCases.normalNumbers());
     for (ElementwiseProgram program : programs) {
       Block block = ElementwiseCases.block(program, Shape.of(100_003), random);
       List<List<long[]>> found = run(program, block, 0);

@@ -104,8 +104,8 @@ public abstract class FactorizerContract {
   }
 
   /**
-   * Shapes of one element, odd ones, single rows and columns, empty ones, and strips whose Rs are
-   * strips again.
+   * Shapes of one element, odd ones, single rows and columns, empty ones, and those that are read
+   * in several chunks of rows.
    */
   private static final int[][] SHAPES = {
     {1, 1},
@@ -167,6 +167,14 @@ public abstract class FactorizerContract {
         clustered[i * n + i] += 1;
       }
       cases.add(new Case("clustered", m, n, clustered));
+      for (int digits = 4; digits <= 16; digits += 2) {
+        double[] near = random(m, n, 10);
+        double[] apart = random(m, 1, 11);
+        for (int i = 0; i < m && n > 0; i++) {
+          near[i * n + n - 1] = near[i * n] + apart[i] * Math.pow(10, -digits);
+        }
+        cases.add(new Case("dependent to " + digits + " digits", m, n, near));
+      }
     }
     return cases;
   }

@@ -128,6 +128,25 @@ public final class ElementwiseCases {
     }
   }
 
+  /** Normal random numbers, each of the bits of a BIGINT. */
+  public static ElementwiseProgram normalNumbers() {
+    List<Instruction> code =
+        List.of(
+            new Instruction.Load(0, 0),
+            new Instruction.Unary(UnaryFunction.MIX, 0),
+            new Instruction.Unary(UnaryFunction.UPPER_BITS, 1),
+            new Instruction.Cast(ElementType.FLOAT64, 2),
+            Instruction.Constant.of(0x1p-53),
+            new Instruction.Binary(BinaryFunction.MULTIPLY, 3, 4),
+            new Instruction.Unary(UnaryFunction.NORMAL_QUANTILE, 5));
+    return new ElementwiseProgram(
+        1,
+        List.of(Input.of(ElementType.INT64, false)),
+        List.of(),
+        code,
+        List.of(Output.real(code.size() - 1)));
+  }
+
   /** The sum of an element and of more constants than a kernel has arguments. */
   public static ElementwiseProgram manyConstants(ElementType type) {
     List<Instruction> code = new ArrayList<>(List.of(new Instruction.Load(0, 0)));

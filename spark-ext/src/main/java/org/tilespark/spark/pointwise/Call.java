@@ -11,8 +11,9 @@ import org.tilespark.kernels.pointwise.UnaryFunction;
  * @param name name of the function or operator, for messages
  * @param found the call in the text
  * @param arguments terms in the order of the text
+ * @param axes number of axes of the array
  */
-record Call(String name, Found found, List<Term> arguments) {
+record Call(String name, Found found, List<Term> arguments, int axes) {
   Call {
     arguments = List.copyOf(arguments);
   }
@@ -29,7 +30,7 @@ record Call(String name, Found found, List<Term> arguments) {
 
   /** This call with other arguments. */
   Call with(List<Term> others) {
-    return new Call(name, found, others);
+    return new Call(name, found, others, axes);
   }
 
   /** This call; fails if an argument is complex. */

@@ -108,8 +108,8 @@ public final class ElementExpression {
    */
   public Translation translate(
       BlockKind kind, List<Operand> operands, Map<String, ? extends Number> scalars) {
-    Term result =
-        typed(new ExpressionReader(text, names(kind, operands, scalars)).read(tree), operands);
+    Map<String, Term> names = names(kind, operands, scalars);
+    Term result = typed(new ExpressionReader(text, names, kind.rank()).read(tree), operands);
     ProgramWriter writer = new ProgramWriter();
     int real = writer.write(result.real());
     int imag = result.isComplex() ? writer.write(result.imag()) : -1;

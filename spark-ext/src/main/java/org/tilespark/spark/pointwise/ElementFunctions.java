@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.tilespark.kernels.pointwise.BinaryFunction;
+import org.tilespark.kernels.pointwise.RandomNumbers;
 import org.tilespark.kernels.pointwise.UnaryFunction;
 import org.tilespark.layout.ElementType;
 
@@ -52,6 +53,8 @@ final class ElementFunctions {
           number("pi", Math.PI),
           of("pow", 2, ElementFunctions::power),
           of("power", 2, ElementFunctions::power),
+          of("rand", 1, call -> Term.of(uniform(call))),
+          of("randn", 1, ElementFunctions::normal),
           of("real", 1, ElementFunctions::real),
           new ElementFunction("round", 1, 2, ElementFunctions::round),
           floating("sigmoid", UnaryFunction.SIGMOID),
@@ -230,6 +233,33 @@ final class ElementFunctions {
     Value scaled = Value.of(there, value.argument(0).real().in(computed), power);
     Value rounded = Value.of(back, Value.of(UnaryFunction.ROUND, scaled), power);
     return value.result(rounded.in(type.element()));
+  }
+
+  /**
+   * {@code rand(seed)}: a DOUBLE in [0, 1) that depends on the seed and the element's place alone,
+   * that of {@link RandomNumbers#uniform}.
+   */
+  private static Value uniform(Call call) {
+    long seed =
+        call.argument(0)
+            .literalInteger()
+            .orElseThrow(() -> call.wrong(call.name() + " takes a seed, a whole number"));
+    Value bits = Value.integer(ElementType.INT64, RandomNumbers.mix(seed));
+    Value step = Value.integer(ElementType.INT64, RandomNumbers.STEP);
+    for (int axis = 0; axis < call.axes(); axis++) {
+      Value one = Value.integer(ElementType.INT64, 1);
+      Value next = Value.of(BinaryFunction.ADD, Value.place(axis), one);
+      bits = Value.of(UnaryFunction.MIX, Value.of(BinaryFunction.ADD, bits, times(next, step)));
+    }
+    Value upper = Value.of(UnaryFunction.UPPER_BITS, bits).in(ElementType.FLOAT64);
+    return times(upper, Value.floating(ElementType.FLOAT64, 0x1p-53));
+  }
+
+  /** {@code randn(seed)}: a DOUBLE of the standard normal distribution, as {@code rand}. */
+  private static Term normal(Call call) {
+    Value least = Value.floating(ElementType.FLOAT64, RandomNumbers.LEAST);
+    Value share = Value.of(BinaryFunction.MAXIMUM, uniform(call), least);
+    return Term.of(Value.of(UnaryFunction.NORMAL_QUANTILE, share));
   }
 
   private static Term real(Call call) {

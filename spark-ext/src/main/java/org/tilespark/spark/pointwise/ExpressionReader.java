@@ -59,6 +59,7 @@ final class ExpressionReader {
 
   private final String text;
   private final Map<String, Term> names; // by names in lower case
+  private final int axes;
   private final Map<Class<?>, Function<Expression, Term>> readings = new HashMap<>();
 
   /**
@@ -66,10 +67,12 @@ final class ExpressionReader {
    *
    * @param text the expression
    * @param names terms that may be named in it, by names in lower case
+   * @param axes number of axes of the array
    */
-  ExpressionReader(String text, Map<String, Term> names) {
+  ExpressionReader(String text, Map<String, Term> names, int axes) {
     this.text = text;
     this.names = names;
+    this.axes = axes;
     Operators.all()
         .forEach((type, operator) -> reading(type, e -> call(operator, e, e.children())));
     reading(Literal.class, this::literal);
@@ -109,7 +112,7 @@ final class ExpressionReader {
       scala.collection.immutable.Seq<Expression> arguments) {
     List<Term> terms = new ArrayList<>();
     ScalaInterop.list(arguments).forEach(argument -> terms.add(read(argument)));
-    return function.apply(new Call(function.name(), found(e), terms));
+    return function.apply(new Call(function.name(), found(e), terms, axes));
   }
 
   private Term literal(Literal literal) {
@@ -176,7 +179,7 @@ final class ExpressionReader {
     for (int when = children.size() - 3; when >= 0; when -= 2) {
       List<Term> arguments =
           List.of(read(children.get(when)), read(children.get(when + 1)), chosen);
-      chosen = ElementFunctions.choose(new Call("CASE", found(e), arguments));
+      chosen = ElementFunctions.choose(new Call("CASE", found(e), arguments, axes));
     }
     return chosen;
   }

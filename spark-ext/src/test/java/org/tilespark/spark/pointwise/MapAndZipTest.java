@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.Sampling;
+import org.tilespark.kernels.pointwise.RandomNumbers;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
@@ -36,10 +38,12 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.BlockStageExec;
+import org.tilespark.spark.testing.DenseArray;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.SpreadRows;
 import org.tilespark.spark.testing.TestField;
+import org.tilespark.spark.testing.TestProduct;
 
 /** Expressions on frames of blocks: what the operators do around the language. */
 class MapAndZipTest extends SparkTest {
@@ -697,6 +701,37 @@ class MapAndZipTest extends SparkTest {
       assertEquals(metadata(fft(a, options)).spectrum(), metadata(filtered).spectrum());
       assertEquals(way.equals("slabs") ? 3 : 1, stages(product).size(), () -> explained(product));
     }
+  }
+
+  @Test
+  void randomNumbersAreThoseOfTheirPlaces() {
+    int[] shape = {5, 4, 7};
+    for (int[] cut : new int[][] {{5, 4, 7}, {2, 3, 4}}) {
+      Dataset<Row> blocks =
+          TestField.zeros(shape).blocks(spark, ElementType.FLOAT32, false, cut[0], cut[1], cut[2]);
+      assertRandom(VolumeBlocks.map(blocks, "randn(-3)"), shape, RandomNumbers::normal, -3);
+      Dataset<Row> half = VolumeBlocks.zip(blocks, blocks, "a + rand(8) + b");
+      assertRandom(half, shape, RandomNumbers::uniform, 8);
+    }
+    Dataset<Row> matrix =
+        MatrixBlocks.map(
+            TestProduct.random(ElementType.FLOAT64, 6, 5, 1).frame(spark, 4, 2), "v * 0");
+    DenseArray found = DenseArray.of(MatrixBlocks.map(matrix, "v + randn(1)"), 6, 5);
+    for (int at = 0; at < found.values().length; at++) {
+      double expected = RandomNumbers.normal(RandomNumbers.bits(1, at / 5, at % 5));
+      assertEquals(expected, found.values()[at]);
+    }
+  }
+
+  private static void assertRandom(
+      Dataset<Row> found, int[] shape, LongToDoubleFunction of, long seed) {
+    TestField field = TestField.of(found, shape);
+    TestField.forEach(
+        shape,
+        at ->
+            assertEquals(
+                of.applyAsDouble(RandomNumbers.bits(seed, at[0], at[1], at[2])),
+                field.re()[field.at(at)]));
   }
 
   private static Dataset<Row> fft(TestField field, FftOptions options) {

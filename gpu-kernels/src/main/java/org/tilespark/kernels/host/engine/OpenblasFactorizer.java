@@ -385,28 +385,49 @@ public final class OpenblasFactorizer extends LapackFactorizer {
 
   @Override
   protected void trsm(Triangle triangle, int n, int rightSides, HostMemory t, HostMemory b) {
-    LongByReference order = integer(n);
-    LongByReference sides = integer(rightSides);
     // BLAS is column-major, so it sees T^T, B^T and X^T: the system is X^T op(T)^T = B^T.
-    try (Memory right = letter('R');
-        Memory half = letter(triangle.isLower() ? 'U' : 'L');
-        Memory form = letter(triangle.isTransposed() ? 'T' : 'N');
-        Memory diagonal = letter(triangle.hasUnitDiagonal() ? 'U' : 'N');
+    char half = triangle.isLower() ? 'U' : 'L';
+    char form = triangle.isTransposed() ? 'T' : 'N';
+    char diagonal = triangle.hasUnitDiagonal() ? 'U' : 'N';
+    trsm(new char[] {'R', half, form, diagonal}, rightSides, n, new HostMemory[] {t, b}, n);
+  }
+
+  @Override
+  protected void trsmRight(int rows, int n, HostMemory r, HostMemory b) {
+    // In columns: R^T X^T = B^T.
+    trsm(new char[] {'L', 'L', 'N', 'N'}, n, rows, new HostMemory[] {r, b}, n);
+  }
+
+  /**
+   * Calls dtrsm.
+   *
+   * @param letters its first four arguments
+   * @param m rows of {@code b}, in columns
+   * @param n columns of {@code b}
+   * @param matrices the triangle and {@code b}
+   * @param order rows of the triangle
+   */
+  private void trsm(char[] letters, int m, int n, HostMemory[] matrices, int order) {
+    LongByReference high = integer(m);
+    try (Memory side = letter(letters[0]);
+        Memory half = letter(letters[1]);
+        Memory form = letter(letters[2]);
+        Memory diagonal = letter(letters[3]);
         Memory one = allocate(Double.BYTES)) {
       one.setDouble(0, 1);
       call(
           "dtrsm",
-          right,
+          side,
           half,
           form,
           diagonal,
-          sides,
-          order,
+          high,
+          integer(n),
           one,
-          at(t),
-          order,
-          at(b),
-          sides,
+          at(matrices[0]),
+          integer(order),
+          at(matrices[1]),
+          high,
           STRING_LENGTH,
           STRING_LENGTH,
           STRING_LENGTH,
