@@ -60,7 +60,7 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PushThroughUnion()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyNearest()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadInBlocks()));
-    extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
+    extensions.injectPreCBORule(ScalaInterop.function(CheapChecks::new));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ReadSlices()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new ParquetBatches()));
     extensions.injectPreCBORule(ScalaInterop.function(session -> new HideCounts()));

@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.SortOrder$;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -251,6 +252,11 @@ public final class Exchange {
             && !order.contains(-1)
             && order.stream().distinct().count() == keys.size();
     return areAll ? Optional.of(order) : Optional.empty();
+  }
+
+  /** The second plan of {@link CheckedBlocks}, for as few stages as it needs. */
+  public static LogicalPlan check(SparkContext context, Aggregate check) {
+    return SmallArrays.check(context, check);
   }
 
   /** Spark's default count of partitions, for rows of unknown size. */

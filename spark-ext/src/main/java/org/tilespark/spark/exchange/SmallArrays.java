@@ -3,6 +3,7 @@ package org.tilespark.spark.exchange;
 import java.math.BigInteger;
 import java.util.List;
 import java.util.Optional;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -16,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Repartition;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.cache.CachedFrames;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
@@ -76,6 +78,18 @@ final class SmallArrays {
                 node instanceof MarkCells marks && marks.child() instanceof Aggregate arrays
                     ? Optional.of(over(marks, over(arrays, inOnePartition(arrays.child()))))
                     : Optional.empty()));
+  }
+
+  /**
+   * The check of an array's places. If tasks read these in place from a cached frame, one task
+   * reads them all, which takes less time than a stage more.
+   */
+  static LogicalPlan check(SparkContext context, Aggregate places) {
+    return GatheredByTasks.cached(places.child())
+            .filter(frame -> CachedFrames.areInPlace(context, frame))
+            .isPresent()
+        ? over(places, inOnePartition(places.child()))
+        : places;
   }
 
   private static LogicalPlan inOnePartition(LogicalPlan rows) {

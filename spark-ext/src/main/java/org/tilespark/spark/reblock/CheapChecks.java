@@ -2,6 +2,8 @@ package org.tilespark.spark.reblock;
 
 import java.util.List;
 import java.util.Optional;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -17,6 +19,7 @@ import org.tilespark.spark.catalyst.GivesPlaces;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CheckedBlocks;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.RowSource;
 import scala.Option;
@@ -30,6 +33,13 @@ import scala.Option;
  * <p>This rule runs once, after Spark has removed unused columns.
  */
 public final class CheapChecks extends Rule<LogicalPlan> {
+  private final SparkContext context;
+
+  /** The rule for one session. */
+  public CheapChecks(SparkSession session) {
+    this.context = session.sparkContext();
+  }
+
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformUp(
@@ -41,7 +51,7 @@ public final class CheapChecks extends Rule<LogicalPlan> {
   }
 
   /** The node with a cheap check or none; empty if it need not change. */
-  private static Optional<LogicalPlan> cheap(CheckedBlocks checked) {
+  private Optional<LogicalPlan> cheap(CheckedBlocks checked) {
     List<LogicalPlan> checks = ScalaInterop.list(checked.checks());
     if (checks.isEmpty()) {
       return Optional.empty();
@@ -62,7 +72,7 @@ public final class CheapChecks extends Rule<LogicalPlan> {
         !readsValues
                 && check instanceof Aggregate places
                 && LogicalBlockNode.coordinatesAreCheap(places.child())
-            ? checked.withChecks(check)
+            ? checked.withChecks(Exchange.check(context, places))
             : checked.withoutChecks());
   }
 

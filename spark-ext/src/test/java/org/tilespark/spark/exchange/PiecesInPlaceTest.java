@@ -39,6 +39,7 @@ import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestField;
 import org.tilespark.spark.testing.TestProduct;
+import org.tilespark.spark.testing.Work;
 
 /** Tasks read pieces of cached blocks where the blocks are: nothing goes through an exchange. */
 class PiecesInPlaceTest extends SparkTest {
@@ -127,6 +128,31 @@ class PiecesInPlaceTest extends SparkTest {
     assertEquals(0, PlanNodes.all(plan(products), PiecesInPlaceExec.class).size());
     for (String name : List.of("name = 'one'", "name = 'two'", "name IS NULL")) {
       TestProduct.assertProduct(A, B, products.where(name).drop("name"));
+    }
+  }
+
+  /** One task checks all places, in the job of a broadcast. */
+  @Test
+  void placesAreCheckedWithoutAnExchange() {
+    Dataset<Row> a = cached(A.stated(A.frame(spark, 20, 25), 20, 25));
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            Dataset<Row> same = MatrixBlocks.reblock(a, 20, 25);
+            assertEquals(1, PlanNodes.all(plan(same), CheckedBlocksExec.class).size());
+            Work work = work(() -> same.write().format("noop").mode("overwrite").save());
+            assertEquals(
+                List.of(2, 2, 0L), List.of(work.jobs(), work.stages(), work.shuffledBytes()));
+          });
+    }
+  }
+
+  private static Work work(Runnable query) {
+    try {
+      return workOf(query);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 
