@@ -14,6 +14,7 @@ import chart_colours
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "benchmarks"
+MEASURED = ROOT / "target" / "reproduce"
 MOST_CLAIMS = 12  # of a page
 PEERS = "MLlib|numpy|scipy|torch|Triton|copy|reading|Spark|through"
 COLUMNS = ["case", "median", "least", "most", "commit"]
@@ -23,9 +24,9 @@ PAGES = {
         """\
 # Benchmarks
 
-Each claim has a chart, its machine and commit, and a command that measures it again and overwrites CSV, chart and text; to
-try one, run its `dev/bench` line, which `dev/reproduce` lists, in any size. Figures are medians; lines on bars reach from the least
-to the most. The figures are [CSV files](benchmarks), as are those of [earlier versions](benchmarks/earlier). [Kernels
+Each claim has a chart, its machine and commit, and a command that measures it again and puts CSV and chart into
+`target/reproduce`; to try one in another size, run its `dev/bench` line, which `dev/reproduce` lists. Figures are medians;
+lines on bars reach from the least to the most. The figures are [CSV files](benchmarks), as are those of [earlier versions](benchmarks/earlier). [Kernels
 alone](benchmarks-kernels.md).
 """,
     ),
@@ -56,8 +57,16 @@ class Claim:
         self.unit = table["unit"]
         self.commands = table["commands"]
         self.patterns = table["cases"]
-        self.file = FIGURES / f"{name}.csv"
+        self.folder = FIGURES
         self.date, self.rows = self._read()
+
+    @property
+    def file(self):
+        return self.folder / f"{self.name}.csv"
+
+    @property
+    def picture(self):
+        return self.folder / f"{self.name}.svg"
 
     def _read(self):
         if not self.file.exists():
@@ -67,7 +76,7 @@ class Claim:
             return date, {row["case"]: row for row in csv.DictReader(lines) if row["case"] in self.patterns}
 
     def measure(self):
-        """Runs the commands and keeps their figures."""
+        """Runs the commands; returns what they print, and the commit."""
         output = ""
         commit = git("rev-parse", "--short=8", "HEAD") + ("+" if git("status", "--porcelain") else "")
         for command in self.commands:
@@ -76,7 +85,23 @@ class Claim:
             run = subprocess.run(shlex.split(command), cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE)
             print(run.stdout, flush=True)
             output += run.stdout
+        return output, commit
+
+    def compare(self, output, commit):
+        """Puts the figures of the commands' output into MEASURED, and prints them with the page's."""
+        stated = {case: self._figure(case) for case in self.rows}
+        self.folder, self.rows = MEASURED, {}
+        MEASURED.mkdir(parents=True, exist_ok=True)
         self.keep(output, commit)
+        self.draw()
+        width = max(map(len, self.rows))
+        print(f"{'':{width}}  {'here':>16}  stated for {self.machine}: {self.hardware}")
+        for case in self.rows:
+            print(f"{case:{width}}  {self._figure(case):>16}  {stated.get(case, '')} {self.unit}")
+        left = [case for case in self.patterns if case not in self.rows]
+        if left:
+            print(f"not measured here: {', '.join(left)}; figures of two machines do not compare")
+        print(f"{self.file.relative_to(ROOT)}, {self.picture.relative_to(ROOT)}")
 
     def keep(self, output, commit):
         """Writes the figures of the commands' output to the CSV; those that no command gives stay."""
@@ -93,7 +118,7 @@ class Claim:
             out.write(f"# {self.date}\n")
             writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(self.rows[case] for case in self.patterns)
+            writer.writerows(self.rows[case] for case in self.patterns if case in self.rows)
 
     def _figure(self, case):
         """A median, or the extremes where only these were noted."""
@@ -159,7 +184,7 @@ class Claim:
         axes.set_xlabel(self.unit)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(grey)
-        chart_colours.save(figure, FIGURES / f"{self.name}.svg")
+        chart_colours.save(figure, self.picture)
         pyplot.close(figure)
 
 
@@ -203,7 +228,7 @@ def check(all_claims):
                 sys.exit(f"dev/reproduce: '{case}' of {claim.name} has {pattern}; expected one group or three")
         if list(claim.rows) != list(claim.patterns):
             sys.exit(f"dev/reproduce: {claim.file} has {list(claim.rows)}; expected {list(claim.patterns)}")
-        if not (FIGURES / f"{claim.name}.svg").exists():
+        if not claim.picture.exists():
             sys.exit(f"dev/reproduce: {claim.name} has no picture; dev/reproduce --page draws it")
     for chart in (ROOT / "docs" / "images" / "times.svg", *(FIGURES / f"{name}.svg" for name in all_claims)):
         for fault in chart_colours.faults(chart):
@@ -223,14 +248,17 @@ def main(arguments):
     elif arguments == ["--check"]:
         check(all_claims)
     else:
+        records = arguments[0] == "--record"
+        named = arguments[1:] if records else arguments
         if arguments != ["--page"]:
-            claim = all_claims.get(arguments[0])
-            if claim is None or len(arguments) not in (1, 3):
-                sys.exit(f"dev/reproduce: no claim '{' '.join(arguments)}'; expected one of {', '.join(all_claims)}")
-            if len(arguments) == 1:
-                claim.measure()
-            else:
-                claim.keep(pathlib.Path(arguments[1]).read_text(encoding="utf-8"), arguments[2])
+            claim = all_claims.get(named[0]) if named else None
+            if claim is None or len(named) not in (1, 3):
+                sys.exit(f"dev/reproduce: no claim '{' '.join(named)}'; expected one of {', '.join(all_claims)}")
+            figures = claim.measure() if len(named) == 1 else (pathlib.Path(named[1]).read_text(encoding="utf-8"), named[2])
+            if not records:
+                claim.compare(*figures)
+                return
+            claim.keep(*figures)
         for claim in all_claims.values():
             claim.draw()
         for file, text in pages(all_claims).items():

@@ -42,7 +42,7 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
     """Adds tilespark's jar, SQL extension and plugin to the settings of a new session.
 
     Values of these keys in the builder, ``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-submit`` are kept.
-    Executors on this machine find cuBLAS and cuFFT in NVIDIA's Python packages (``pip install tilespark[cuda]``), and
+    Executors on this machine find cuBLAS and cuFFT in NVIDIA's Python packages (the wheel's extra ``cuda``), and
     OpenBLAS in numpy's. Workers of a local session run this Python, unless the environment variable ``PYSPARK_PYTHON``
     names another one. If ``dev/class-archive`` has made a class archive for this Spark and this jar, the JVM starts from
     it.

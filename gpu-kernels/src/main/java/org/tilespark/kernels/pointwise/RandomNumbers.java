@@ -8,7 +8,7 @@ package org.tilespark.kernels.pointwise;
  * generators", 2014), with a step for each coordinate.
  */
 public final class RandomNumbers {
-  /** What SplitMix64 adds for each step: 2^64 divided by the golden ratio, made odd. */
+  /** The increment of SplitMix64 for each step: 2^64 divided by the golden ratio, made odd. */
   public static final long STEP = 0x9E3779B97F4A7C15L;
 
   /** The least number that {@link #quantile} takes here, since that of 0 is infinite. */
@@ -119,8 +119,8 @@ public final class RandomNumbers {
   }
 
   /**
-   * The quantile of the standard normal distribution: the number below which a share {@code p} of
-   * it lies; NaN unless {@code 0 <= p <= 1}. The relative error is about 1e-16.
+   * The quantile of the standard normal distribution: a normal number is less with the probability
+   * {@code p}; NaN unless {@code 0 <= p <= 1}. The relative error is about 1e-16.
    *
    * <p>Source: M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution",
    * Applied Statistics 37 (1988), PPND16. Each operation is rounded once, here and on the device.

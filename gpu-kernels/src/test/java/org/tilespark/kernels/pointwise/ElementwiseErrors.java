@@ -1,5 +1,7 @@
 package org.tilespark.kernels.pointwise;
 
+import static java.util.Map.entry;
+
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,16 +56,17 @@ public final class ElementwiseErrors {
       double most) {}
 
   private static final Map<UnaryFunction, Check> UNARY =
-      Map.of(
-          UnaryFunction.EXP, unary(ManyDigits::exp, StrictMath::exp, 1, false, 700),
-          UnaryFunction.EXPM1, unary(ManyDigits::expm1, StrictMath::expm1, 1, false, 700),
-          UnaryFunction.LOG, unary(ManyDigits::log, StrictMath::log, 1, true, 1e300),
-          UnaryFunction.LOG1P, unary(ManyDigits::log1p, StrictMath::log1p, 1, true, 1e300),
-          UnaryFunction.SIN, unary(ManyDigits::sin, StrictMath::sin, 2, false, 1e30),
-          UnaryFunction.COS, unary(ManyDigits::cos, StrictMath::cos, 2, false, 1e30),
-          UnaryFunction.TAN, unary(ManyDigits::tan, StrictMath::tan, 2, false, 1e30),
-          UnaryFunction.TANH, unary(ManyDigits::tanh, StrictMath::tanh, 2, false, 50),
-          UnaryFunction.SIGMOID, unary(ManyDigits::sigmoid, HostMath::sigmoid, 2, false, 740));
+      Map.ofEntries(
+          entry(UnaryFunction.EXP, unary(ManyDigits::exp, StrictMath::exp, 1, false, 700)),
+          entry(UnaryFunction.EXPM1, unary(ManyDigits::expm1, StrictMath::expm1, 1, false, 700)),
+          entry(UnaryFunction.LOG, unary(ManyDigits::log, StrictMath::log, 1, true, 1e300)),
+          entry(UnaryFunction.LOG1P, unary(ManyDigits::log1p, StrictMath::log1p, 1, true, 1e300)),
+          entry(UnaryFunction.SIN, unary(ManyDigits::sin, StrictMath::sin, 2, false, 1e30)),
+          entry(UnaryFunction.COS, unary(ManyDigits::cos, StrictMath::cos, 2, false, 1e30)),
+          entry(UnaryFunction.TAN, unary(ManyDigits::tan, StrictMath::tan, 2, false, 1e30)),
+          entry(UnaryFunction.TANH, unary(ManyDigits::tanh, StrictMath::tanh, 2, false, 50)),
+          entry(
+              UnaryFunction.SIGMOID, unary(ManyDigits::sigmoid, HostMath::sigmoid, 2, false, 740)));
 
   private static final Map<BinaryFunction, Check> BINARY =
       Map.of(
@@ -81,6 +84,11 @@ public final class ElementwiseErrors {
       double most) {
     return new Check(
         (x, y) -> exact.apply(x), (x, y) -> plain.applyAsDouble(x), bound, isPositive, most);
+  }
+
+  /** How many functions and types are checked: each for FLOAT32 and FLOAT64. */
+  public static int count() {
+    return 2 * (UNARY.size() + BINARY.size());
   }
 
   /** Whether both twins promise equal bits. */
