@@ -130,6 +130,16 @@ def test_scalars():
         x.map("v * s", s=1, t=2)
 
 
+def test_axes_are_added_before_those_of_the_array_that_has_fewer():
+    volume, matrix, vector = (np.arange(1.0, 1 + np.prod(shape)).reshape(shape) for shape in ((3, 4, 5), (4, 5), (5,)))
+    x, m, v = ts.from_numpy(volume, (2, 3, 4)), ts.from_numpy(matrix, (3, 2)), ts.from_numpy(vector, 2)
+    same(x * v, volume * vector)
+    same(v - x, vector - volume)
+    same(x + m, volume + matrix)
+    same(matrix[:, :1] / x, matrix[:, :1] / volume)
+    same(np.maximum(x, vector * 9), np.maximum(volume, vector * 9))
+
+
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
@@ -140,7 +150,7 @@ def test_scalars():
         (lambda x, u: x + 300, "300"),
         (lambda x, u: (x > 0) - (x > 0), "boolean subtract"),
         (lambda x, u: x**-1, "negative integer powers"),
-        (lambda x, u: x + ts.from_numpy(np.zeros((4, 5, 6))), "expected two of the same kind"),
+        (lambda x, u: x + ts.from_numpy(np.zeros((4, 5, 6)), batch=True), "expected a batch in place of both or none"),
         (lambda x, u: x + x.T, "along row"),
         (lambda x, u: x << 1, "x << y is not there yet"),
     ],

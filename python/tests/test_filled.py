@@ -95,8 +95,10 @@ def test_random_vectors_and_seeds() -> None:
     np.testing.assert_array_equal(x.compute(), x.compute())  # one array has one seed
     assert abs(x.compute().mean()) < 0.5
     assert (x.compute() != ts.random.normal(size=500).compute()).all()
-    for wrong in ({"scale": -1}, {"size": None}, {"seed": 2**63}, {"seed": 0.5}, {"loc": "a"}):
+    wrong: list[dict[str, Any]] = [{"scale": -1}, {"size": None}, {"seed": 2**63}, {"seed": 0.5}, {"loc": "a"}]
+    for options in wrong:
+        given: dict[str, Any] = {"size": 3, "seed": 1, **options}
         with pytest.raises(InvalidInputError):
-            ts.random.normal(**{"size": 3, "seed": 1, **wrong})
+            ts.random.normal(**given)
     with pytest.raises(UnsupportedError):
         ts.random.uniform(size=3, dtype="int32")

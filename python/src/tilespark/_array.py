@@ -599,7 +599,7 @@ class BlockArray:
 
         Args:
             name: the function's name.
-            other: a number, an array of the same kind, or a numpy array.
+            other: a number, an array, or a numpy array.
             reflected: whether this array is the second operand.
         """
         number = _number(other)
@@ -616,8 +616,8 @@ class BlockArray:
             return NotImplemented  # type: ignore[no-any-return]
         partner = as_array(other, self)
         first, second = (partner, self) if reflected else (self, partner)
-        if (first._kind, first._is_batch) != (second._kind, second._is_batch):
-            raise InvalidInputError(f"numpy.{name} of {first._what} and {second._what}; expected two of the same kind")
+        if first._is_batch != second._is_batch:
+            raise InvalidInputError(f"numpy.{name} of {first._what} and {second._what}; expected a batch in place of both or none")
         wanted = numpys_dtype(name, first.dtype, second.dtype)
         return first.zip(second, expression(name, (first.dtype, second.dtype)))._in(wanted)
 
@@ -811,26 +811,33 @@ class BlockArray:
     def zip(self, other: Any, expression: str, *, missing: str | None = None, **scalars: float) -> BlockArray:
         """Computes each element from the elements of two arrays at the same position: ``x.zip(y, "a * b - 0.5")``.
 
-        Shapes broadcast as in numpy: an axis of extent 1 is repeated, and a vector is a row of a matrix.
+        Shapes broadcast as in numpy: an axis of extent 1 is repeated, and axes are added before those of the array that has fewer.
 
         Args:
-            other: an array of the same kind, or a numpy array.
+            other: an array, or a numpy array; a batch if this one is.
             expression: see :meth:`map`; ``a`` and ``b`` are the elements.
             missing: see :meth:`rechunk`.
             scalars: see :meth:`map`.
         """
         partner = as_array(other, self)
-        if (self._kind, self._is_batch) != (partner._kind, partner._is_batch):
-            raise InvalidInputError(f"zip of {self._what} and {partner._what}; expected two of the same kind")
-        first, second = (array._stored_transpose() if array._dropped == (1,) else array for array in (self, partner))
+        if self._is_batch != partner._is_batch:
+            raise InvalidInputError(f"zip of {self._what} and {partner._what}; expected a batch in place of both or none")
+        first, second = self._of_rank(partner), partner._of_rank(self)
+        first, second = (array._stored_transpose() if array._dropped == (1,) else array for array in (first, second))
         tables = {"a": first._df, "b": second._df}
-        df = call(self._kind.function("zip"), tables, expression=expression, missing=missing, **scalars)
+        df = call(first._kind.function("zip"), tables, expression=expression, missing=missing, **scalars)
         dropped = tuple(axis for axis in first._dropped if axis in second._dropped)
         keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
         labels = self._labels if self.ndim >= partner.ndim else partner._labels
         return BlockArray(
             df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, labels=labels, keep=keep
         )
+
+    def _of_rank(self, other: BlockArray) -> BlockArray:
+        """This array as a volume, with axes of extent 1 before its own, if the other one is a volume."""
+        if self._kind is other._kind or self._kind is VOLUME:
+            return self
+        return self.reshape((1,) * (3 - self.ndim) + self.shape)
 
     # Reductions
 

@@ -189,7 +189,8 @@ def _powers(rows: BlockArray, start: int, shape: tuple[int, int], weights: NDArr
     if detrend:
         segments = segments - segments.mean(-1, keepdims=True)
     spectra = fft.rfft(segments * weights, axis=-1)
-    return spectra.map("real(v) * real(v) + imag(v) * imag(v)").sum(-2)
+    powers: BlockArray = spectra.map("real(v) * real(v) + imag(v) * imag(v)").sum(-2)
+    return powers
 
 
 def _next_fast(length: int) -> int:
