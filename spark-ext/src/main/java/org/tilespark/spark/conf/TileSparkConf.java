@@ -35,7 +35,8 @@ public final class TileSparkConf {
           Backend.AUTO,
           Reach.SESSION,
           "Who computes: gpu fails where there is none, cpu never touches one, auto takes the GPU"
-              + " where an executor has one and else says once in the log why it took the CPU.");
+              + " where an executor has one; else the log says once, at level INFO, why it took the"
+              + " CPU.");
 
   public static final ConfigKey<Long> BATCH_SIZE =
       ConfigKey.ofBytes(

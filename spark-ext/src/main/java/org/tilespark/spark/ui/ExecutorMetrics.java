@@ -91,7 +91,7 @@ public final class ExecutorMetrics {
   private void hostWork() {
     counter(
         "host.blocks",
-        "blocks computed on the CPU",
+        "blocks computed on the CPU, other than those of products",
         runtime -> runtime.hostWork().get(Measure.BLOCKS));
     counter(
         "host.batches",
