@@ -227,6 +227,15 @@ def test_products_of_empty_batches(left, right):
     np.testing.assert_array_equal(ts.linalg.gram(ts.from_numpy(b, batch=True)).compute(), b.swapaxes(1, 2) @ b)
 
 
+@pytest.mark.parametrize("shape", [(5, 3, 4), (2, 3, 0), (0, 3, 4)])
+def test_products_of_a_batch_and_one_matrix(shape):
+    a, b, c = np.arange(float(np.prod(shape))).reshape(shape), sample((shape[2], 6)), sample((2, 3))
+    x = ts.from_numpy(a, batch=True, blocks=(2, 3))
+    np.testing.assert_allclose((x @ b).compute(), a @ b, rtol=1e-12)
+    np.testing.assert_allclose((c @ x).compute(), c @ a, rtol=1e-12)
+    np.testing.assert_allclose((x @ ts.from_numpy(b, (2, 2)) * 2).compute(), a @ b * 2, rtol=1e-12)
+
+
 def test_layouts_of_numpy():
     a = sample((6, 8))
     for view in (np.asfortranarray(a), a[::2, ::-3], a.T, a.astype(">f8"), np.broadcast_to(a[0], (3, 8))):

@@ -125,6 +125,7 @@ def batch(volume):
         (lambda x, v: x + x.T, r"a has the extents 4,5 and b 5,4; along row they are 4 and 5, expected equal or 1"),
         (lambda x, v: v * v.T, r"a has the extents 3,4,5 and b 5,4,3"),
         (lambda x, v: v + batch(v), r"numpy.add of a volume of shape .* and a batch of matrices of shape"),
+        (lambda x, v: batch(v) @ np.zeros(5), r"with a batch no vector"),
         (lambda x, v: batch(v) @ np.zeros((2, 5, 3)), r"shapes \(3, 4, 5\) and \(2, 5, 3\).*as many"),
         (lambda x, v: batch(v).slabs(0), "slabs of a batch of matrices"),
         (lambda x, v: batch(v).rechunk((5, -1, -1)), r"after 1 for the matrices"),

@@ -502,19 +502,23 @@ class BlockArray:
             array._require_matrix("matmul", may_be_complex=True)
         one, two = self._own_extents, other._own_extents
         counts = {array._count for array in (self, other) if array._count is not None}
-        if one[-1] != two[0] or self._is_batch != other._is_batch or len(counts) > 1:
+        mixed = self._is_batch != other._is_batch
+        if one[-1] != two[0] or len(counts) > 1 or mixed and (self._dropped or other._dropped):
             raise InvalidInputError(
                 f"matmul of shapes {self.shape} and {other.shape}; expected the last axis of the first as long as the last but one"
-                " of the second, and both or neither a batch, of as many matrices"
+                " of the second, batches of as many matrices, and with a batch no vector"
             )
+        batch = self if self._is_batch else other
         wanted = np.result_type(self.dtype, other.dtype)
         first, second = self._factor(wanted), other._factor(wanted)
-        if self._is_batch and one[-1] == 0:  # K = 0: no blocks exist to list the matrices, so zeros with K = 1 are multiplied
+        # Without blocks nothing lists the matrices, so zeros with K = 1 are multiplied.
+        if batch._is_batch and (one[-1] == 0 or mixed and 0 in (one[0], two[-1])):
             count = max(counts, default=0)
             first, second = (
                 from_numpy(np.zeros((count, *each), first.dtype), batch=True, spark=self.spark)
                 for each in ((one[0], 1), (1, two[-1]))
             )
+            batch = first
         # A vector is stored as a column or a row; as left operand it must be a row, as right operand a column.
         df = call(
             "matrix_multiply",
@@ -526,7 +530,7 @@ class BlockArray:
         dropped = ((0,) if first._dropped else ()) + ((1,) if second._dropped else ())
         keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
         return BlockArray(
-            df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, keep=keep
+            df, batch=batch._batch, count=batch._count, numbered=batch._numbered, dropped=dropped, keep=keep
         )
 
     __add__, __radd__ = operators("add")
