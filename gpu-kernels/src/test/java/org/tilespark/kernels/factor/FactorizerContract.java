@@ -120,6 +120,7 @@ public abstract class FactorizerContract {
     {3, 0},
     {0, 0},
     {67, 64},
+    {700, 20},
     {1537, 5},
     {5003, 33},
     {40, 3001}
