@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _progress, _slices, _transfer
+from . import _blocks, _leading, _progress, _slices, _transfer
 from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
@@ -38,12 +38,14 @@ IMPLICIT_BYTES = 1 << 30
 
 _LETTERS = "xyz"
 _EXPLAIN_MODES = ("simple", "extended", "codegen", "cost", "formatted")
-_BATCH = "batch"  # name of the batch column that from_numpy adds
 _escaped: dict[int, object] = {}  # by id; kept alive until Python ends
 
 
 class BlockArray:
-    """A vector, matrix, volume or batch of matrices, cut into blocks, each of which is a row of a DataFrame.
+    """An array cut into blocks, each of which is a row of a DataFrame.
+
+    Blocks are those of a matrix or a volume. Of an array of more axes, or a batch of matrices, the axes before those of a
+    matrix or a volume are not cut.
 
     Computation starts with :meth:`compute`, :meth:`to_npy` or an action on :attr:`df`. Operators return new arrays and
     have numpy's names and meaning. Arrays are made by :func:`from_numpy`, :func:`from_rows`, :func:`from_cells`,
@@ -58,7 +60,7 @@ class BlockArray:
         df: DataFrame,
         *,
         batch: str | None = None,
-        count: int | None = None,
+        lead: tuple[int, ...] | None = None,
         numbered: bool = False,
         dropped: tuple[int, ...] = (),
         labels: Labels | None = None,
@@ -68,16 +70,16 @@ class BlockArray:
 
         Args:
             df: blocks, with the columns of matrix blocks or of volume blocks.
-            batch: the column that identifies the matrices of a batch.
-            count: the number of matrices in a batch, if known.
-            numbered: whether the values of ``batch`` are 0, 1, 2...; else matrices are ordered by these values.
+            batch: the column that tells several matrices or volumes apart.
+            lead: extents of the leading axes, whose elements are these matrices or volumes; if unknown, there is one.
+            numbered: whether the values of ``batch`` are 0, 1, 2...; else their order is that of the only leading axis.
             dropped: axes of extent 1 that the stored matrix has and the array does not have: one for a vector.
             labels: labels of the axes.
             keep: objects that must live as long as the DataFrame is read.
         """
         self._df = df
         self._batch = batch
-        self._count = count
+        self._leading = lead
         self._numbered = numbered
         self._dropped = dropped
         self._labels = labels or Labels()
@@ -98,8 +100,23 @@ class BlockArray:
 
     @property
     def _own_extents(self) -> tuple[int, ...]:
-        """Extents of the array or, in a batch, of each matrix."""
+        """Extents of the axes that are not leading ones."""
         return tuple(extent for axis, extent in enumerate(self._extents) if axis not in self._dropped)
+
+    @property
+    def _lead(self) -> tuple[int, ...]:
+        """Extents of the leading axes, whose elements are matrices or volumes."""
+        if self._batch is None:
+            return ()
+        if self._leading is None:
+            with translated():
+                self._leading = (self._df.select(quoted(self._batch)).distinct().count(),)
+        return self._leading
+
+    @property
+    def _lead_rank(self) -> int:
+        """Number of the leading axes."""
+        return 0 if self._batch is None else 1 if self._leading is None else len(self._leading)
 
     @property
     def _known_shape(self) -> tuple[int | None, ...]:
@@ -107,11 +124,7 @@ class BlockArray:
         known = self.__dict__.get("_extents") or _blocks.stated_extents(self._df.schema, self._kind)
         extents = known or (None,) * self._kind.rank
         own = tuple(extent for axis, extent in enumerate(extents) if axis not in self._dropped)
-        return (self._count, *own) if self._is_batch else own
-
-    @property
-    def _is_batch(self) -> bool:
-        return self._batch is not None
+        return (*(self._leading or (None,) * self._lead_rank), *own)
 
     @property
     def df(self) -> DataFrame:
@@ -128,18 +141,12 @@ class BlockArray:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The extent of each axis. If the DataFrame does not state them, a small Spark job finds them once."""
-        extents = self._own_extents
-        if self._batch is None:
-            return extents
-        if self._count is None:
-            with translated():
-                self._count = self._df.select(quoted(self._batch)).distinct().count()
-        return (self._count, *extents)
+        return (*self._lead, *self._own_extents)
 
     @property
     def ndim(self) -> int:
-        """Number of axes: 1 to 3."""
-        return self._kind.rank - len(self._dropped) + self._is_batch
+        """Number of axes."""
+        return self._lead_rank + self._kind.rank - len(self._dropped)
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -163,7 +170,7 @@ class BlockArray:
         if stated is None:
             return None
         shape = tuple(extent for axis, extent in enumerate(stated) if axis not in self._dropped)
-        return (1, *shape) if self._is_batch else shape
+        return (1,) * self._lead_rank + shape
 
     @property
     def spacing(self) -> tuple[float, ...]:
@@ -200,11 +207,10 @@ class BlockArray:
 
     @property
     def mT(self) -> BlockArray:
-        """The transposed matrix, or the batch of transposed matrices."""
-        if self._kind is not MATRIX or self.ndim < 2:
-            raise InvalidInputError(f"mT of an array of {self.ndim} axes; expected a matrix or a batch of matrices")
-        labels = self._labels.transposed([0, 2, 1] if self._is_batch else [1, 0])
-        return self._called("transpose", labels)
+        """The array with its last two axes exchanged: the transposed matrix, or matrices."""
+        if self.ndim < 2:
+            raise InvalidInputError(f"mT of {self._what}; expected two axes or more")
+        return self.swapaxes(-2, -1)
 
     def transpose(self, *axes: int | str | Sequence[int | str] | NDArray | None) -> BlockArray:
         """The array whose axis i is axis ``axes[i]`` of this one; by default the axes in reverse order. No data moves.
@@ -215,16 +221,7 @@ class BlockArray:
         order = self._order(axes)
         if order == tuple(range(self.ndim)):
             return self
-        if self._is_batch:
-            if order == (0, 2, 1):
-                return self.mT
-            raise UnsupportedError(
-                f"transpose{order} of a batch of matrices; only the matrices can be transposed: .mT"
-            )
-        labels = self._labels.transposed(order)
-        if self._kind is MATRIX:
-            return self._called("transpose", labels)
-        return self._called("permute", labels, axes="".join(_LETTERS[axis] for axis in order))
+        return _leading.transposed(self, order, self._labels.transposed(order))
 
     def _order(self, axes: tuple[int | str | Sequence[int | str] | NDArray | None, ...]) -> tuple[int, ...]:
         if not axes or (len(axes) == 1 and axes[0] is None):
@@ -239,8 +236,8 @@ class BlockArray:
         """The number, from 0, of an axis that is given by its number, its letter or its name in :attr:`dims`."""
         if isinstance(axis, str):
             columns = [name for at, name in enumerate(self._kind.offsets) if at not in self._dropped]
-            own = [self._batch, *columns] if self._is_batch else columns
-            for names in (list(self.dims or ()), list(_LETTERS[: self.ndim]), own):
+            leading = [self._batch] if self._lead_rank == 1 else [""] * self._lead_rank
+            for names in (list(self.dims or ()), list(_LETTERS[: self.ndim]), [*leading, *columns]):
                 if axis in names:
                     return names.index(axis)
         else:
@@ -262,7 +259,7 @@ class BlockArray:
         )
 
     def _block_shape(self, blocks: int | Sequence[int] | NDArray) -> tuple[int, ...]:
-        return _blocks.stored_block_shape(blocks, self.shape, self._dropped, self._is_batch)
+        return _blocks.stored_block_shape(blocks, self.shape, self._dropped, self._lead_rank)
 
     def slabs(self, axis: int | str, thickness: int | None = None, *, missing: str | None = None) -> BlockArray:
         """A volume in slabs: blocks that are cut along one axis and whole along the others, the best layout for transforms.
@@ -272,8 +269,7 @@ class BlockArray:
             thickness: elements of a slab along this axis.
             missing: see :meth:`rechunk`.
         """
-        self._require_volume("slabs")
-        along = _LETTERS[self._axis(axis)]
+        along = self._letter("slabs", axis)
         return self._called("slabs", self._labels, axis=along, thickness=thickness, missing=missing)
 
     def pencils(
@@ -286,41 +282,44 @@ class BlockArray:
             section: elements of a pencil along the two other axes.
             missing: see :meth:`rechunk`.
         """
-        self._require_volume("pencils")
         first, second = (None, None) if section is None else self._section(section)
-        along = _LETTERS[self._axis(axis)]
+        along = self._letter("pencils", axis)
         return self._called("pencils", self._labels, axis=along, first=first, second=second, missing=missing)
 
     # Slices, padding and rolls
 
     def __getitem__(self, key: Any) -> BlockArray:
-        """numpy's basic slicing: ``x[100:200, ::2]``, ``x[..., -1]``. Reads only the blocks that it needs.
+        """numpy's basic slicing: ``x[100:200, ::2]``, ``x[..., -1]``, ``x[:, None]``. Reads only the blocks that it needs.
 
-        In a batch, every matrix is sliced in the same way. An index drops its axis.
+        An index drops its axis, None adds one of extent 1.
 
         Raises:
             InvalidInputError: if the result has no elements, since BlockArrays are never empty.
             IndexError: if an index is out of bounds.
-            UnsupportedError: for masks, index arrays and new axes, and for a slice of a batch's matrices.
+            UnsupportedError: for masks and index arrays.
         """
-        entries = _slices.entries(key, self.shape)
-        stored = list(entries)
-        if self._is_batch:
-            if stored[0] != slice(None) or any(isinstance(entry, int) for entry in stored):
-                raise UnsupportedError(
-                    f"Some matrices of a batch, or a row of each. Nearest: x[:, 3:4] keeps the axis, x.df.where(...) on {self._batch}"
-                )
-            del stored[0]
+        entries, added = _slices.entries(key, self.shape)
+        lead = self._lead_rank
+        stored = list(entries[lead:])
         for axis in self._dropped:
             stored.insert(axis, slice(None))
-        labels = self._labels.sliced(entries)
-        part = self._called("slice", labels, slices=", ".join(map(_slices.text, stored)))
-        return part._without([axis for axis, entry in enumerate(stored) if isinstance(entry, int)])
+        part = _leading.sliced(self, entries[:lead])
+        if not lead or any(entry != slice(None) for entry in stored):
+            part = part._called("slice", None, slices=", ".join(map(_slices.text, stored)))
+        part._labels = self._labels.sliced(entries)
+        part = part._without([axis for axis, entry in enumerate(stored) if isinstance(entry, int)])
+        shape = list(part.shape) if added else []
+        for axis in added:
+            shape.insert(axis, 1)
+        return part.reshape(shape) if added else part
 
     def _without(self, axes: Sequence[int]) -> BlockArray:
-        """This array, which is no batch, without stored axes of extent 1, which its labels no longer have."""
+        """This array without stored axes of extent 1, which its labels no longer have."""
         if not axes:
             return self
+        if self._batch is not None:
+            own = tuple(extent for axis, extent in enumerate(self._extents) if axis not in axes)
+            return _leading.reshaped(self, (*self._lead, *own), self._labels)
         df, dropped = self._df, sorted(axes)
         if self._kind is VOLUME:  # the rest is a matrix, or a vector stored as one
             df = _blocks.without_axis(df, dropped.pop(0))
@@ -340,11 +339,13 @@ class BlockArray:
         if len(set(chosen)) != len(chosen):
             raise InvalidInputError(f"flip along the axes {axis}; expected each once")
         own = [each for each in range(self._kind.rank) if each not in self._dropped]
-        if self._is_batch and 0 in chosen:
-            raise UnsupportedError("flip of the matrices of a batch; only elements of the matrices can change places")
-        names = [self._kind.offsets[own[each - self._is_batch]] for each in chosen]
-        labels = self._labels.sliced([slice(None, None, -1 if each in chosen else None) for each in range(self.ndim)])
-        return self._called("flip", labels, axes=",".join(names)) if names else self
+        lead = self._lead_rank
+        names = [self._kind.offsets[own[each - lead]] for each in chosen if each >= lead]
+        turned = self._called("flip", None, axes=",".join(names)) if names else self
+        if any(each < lead for each in chosen):
+            turned = _leading.mapped(turned, lambda at, axis, extent: f"{extent - 1} - {at}" if axis in chosen else at)
+        entries = [slice(None, None, -1 if each in chosen else None) for each in range(self.ndim)]
+        return turned._of(turned._df, self._labels.sliced(entries))
 
     # Padding and reshaping
 
@@ -359,8 +360,14 @@ class BlockArray:
         value = float(number("constant_values", constant_values))
         if mode == "constant" and self.dtype.kind in "bui" and np.array(value).astype(self.dtype) != value:
             raise InvalidInputError(f"pad of {self.dtype.name} values with {constant_values!r}; expected a number that they can be")
-        widths = self._stored_widths("pad_width", pad_width)
-        return self._called("pad", self._labels.of_axes(), widths=widths, mode=mode, value=value)
+        pairs = self._widths("pad_width", pad_width)
+        padded = self
+        for axis, pair in enumerate(pairs[: self._lead_rank]):
+            if pair != (0, 0):
+                around = (0, 0), pair, (0, 0)
+                padded = _leading.along(padded, axis, lambda view: view.pad(around, mode, value))
+        widths = padded._stored_widths("pad_width", [(0, 0)] * self._lead_rank + pairs[self._lead_rank :])
+        return padded._called("pad", self._labels.of_axes(), widths=widths, mode=mode, value=value)
 
     def crop(self, crop_width: Any) -> BlockArray:
         """The array without some elements at both ends of each axis: ``x.pad(widths).crop(widths)`` is ``x``.
@@ -371,7 +378,10 @@ class BlockArray:
         Raises:
             InvalidInputError: if the result has no elements.
         """
-        return self._called("crop", self._labels.of_axes(), widths=self._stored_widths("crop_width", crop_width))
+        pairs = self._widths("crop_width", crop_width)[: self._lead_rank]
+        part = _leading.sliced(self, [slice(low, max(0, n - high)) for (low, high), n in zip(pairs, self._lead, strict=True)])
+        own = [(0, 0)] * self._lead_rank + self._widths("crop_width", crop_width)[self._lead_rank :]
+        return part._called("crop", self._labels.of_axes(), widths=part._stored_widths("crop_width", own))
 
     def roll(self, shift: Any, axis: Any = None) -> BlockArray:
         """The array with each element moved by ``shift`` along ``axis``, as by ``numpy.roll``.
@@ -391,27 +401,26 @@ class BlockArray:
         by = [0] * self.ndim
         for along, places in zip(axes, shifts, strict=True):
             by[along] += places
-        if self._is_batch and by[0]:
-            raise UnsupportedError("roll of a batch of matrices along its first axis; only the matrices can be rolled")
-        stored = by[1:] if self._is_batch else by
+        stored = by[self._lead_rank :]
         for dropped in self._dropped:
             stored.insert(dropped, 0)
-        return self._called("roll", self._labels.of_axes(), shift=numbers(tuple(stored)))
+        rolled = self
+        if any(by[: self._lead_rank]):
+            rolled = _leading.mapped(self, lambda at, axis, extent: f"pmod({at} + {by[axis]}, {extent})")
+        return rolled._called("roll", self._labels.of_axes(), shift=numbers(tuple(stored)))
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """The elements in row-major order in another shape of one to three axes, as by ``numpy.reshape``.
+        """The elements in row-major order in another shape, as by ``numpy.reshape``.
 
         Args:
             shape: an extent for each axis, or one sequence of them; -1 stands for the remaining extent.
         """
-        if self._is_batch:
-            raise UnsupportedError("reshape of a batch of matrices; only vectors, matrices and volumes can be reshaped")
         extents = integers("shape", shape[0] if len(shape) == 1 else shape)
-        if not 1 <= len(extents) <= 3:
-            raise UnsupportedError(f"reshape to {len(extents)} axes; expected 1 to 3: a vector, a matrix or a volume")
-        stored = (*extents, 1) if len(extents) == 1 else extents
-        df = call(self._kind.function("reshape"), {"input": self._df}, shape=numbers(stored))
-        return BlockArray(df, dropped=(1,) if len(extents) == 1 else (), keep=self._keep)
+        size, stated = self.size, math.prod(extent for extent in extents if extent != -1)
+        whole = tuple(size // max(1, stated) if extent == -1 else extent for extent in extents)
+        if extents.count(-1) > 1 or min(whole, default=0) < 0 or math.prod(whole) != size:
+            raise InvalidInputError(f"reshape of {self._what} to {extents}; expected extents of {size} elements, one of which may be -1")
+        return self if whole == self.shape else _leading.reshaped(self, whole)
 
     def ravel(self) -> BlockArray:
         """The elements in row-major order as a vector."""
@@ -420,14 +429,14 @@ class BlockArray:
     flatten = ravel
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> BlockArray:
-        """The array without all axes of extent 1, or those in ``axis``, as by ``numpy.squeeze``; one axis stays."""
+        """The array without all axes of extent 1, or those in ``axis``, as by ``numpy.squeeze``."""
         at = [each for each, extent in enumerate(self.shape) if extent == 1]
         if axis is not None:
             at = [self._axis(each) for each in ((axis,) if isinstance(axis, int | str) else axis)]
         if any(self.shape[each] != 1 for each in at):
             raise InvalidInputError(f"squeeze of the axes {at} of {self._what}; expected axes of one element")
         kept = tuple(extent for each, extent in enumerate(self.shape) if each not in at)
-        return self if len(kept) == self.ndim else self.reshape(kept or (1,))
+        return self.reshape(kept)
 
     def swapaxes(self, axis1: int | str, axis2: int | str) -> BlockArray:
         """The array with two axes exchanged, as by ``numpy.swapaxes``."""
@@ -459,8 +468,8 @@ class BlockArray:
         widths = None if depth is None else self._stored_widths("depth", depth)
         return self._called("trim", self._labels, widths=widths)
 
-    def _stored_widths(self, what: str, widths: Any) -> str:
-        """Numbers of elements before and after each axis of the stored matrix or volume, from a ``pad_width``."""
+    def _widths(self, what: str, widths: Any) -> list[tuple[int, int]]:
+        """Numbers of elements before and after each axis, from a ``pad_width``."""
         try:
             pairs = np.broadcast_to(np.asarray(widths), (self.ndim, 2))
         except ValueError:
@@ -470,9 +479,14 @@ class BlockArray:
                 f"{what} is {widths!r}; expected whole numbers of 0 or more: one, (before, after), or such a pair for each of"
                 f" {self.ndim} axes"
             )
-        stored = [(int(before), int(after)) for before, after in pairs]
-        if self._is_batch and stored.pop(0) != (0, 0):
-            raise UnsupportedError(f"{what} {widths!r} of a batch of matrices; expected (0, 0) for its first axis")
+        return [(int(before), int(after)) for before, after in pairs]
+
+    def _stored_widths(self, what: str, widths: Any) -> str:
+        """The same for each axis of the stored matrix or volume, in the form of the SQL functions; leading axes have none."""
+        pairs = self._widths(what, widths)
+        if any(pair != (0, 0) for pair in pairs[: self._lead_rank]):
+            raise UnsupportedError(f"{what} {widths!r} of {self._what}; expected (0, 0) for the first {self._lead_rank} axes")
+        stored = pairs[self._lead_rank :]
         for dropped in self._dropped:
             stored.insert(dropped, (0, 0))
         return "; ".join(map(numbers, stored))
@@ -498,27 +512,30 @@ class BlockArray:
 
     def _matmul(self, other: BlockArray, **options: Argument) -> BlockArray:
         """The matrix product with another array; ``options`` are further arguments of the SQL function."""
-        for array in (self, other):
+        one, two = self._matrices(), other._matrices()
+        for array in (one, two):
             array._require_matrix("matmul", may_be_complex=True)
-        one, two = self._own_extents, other._own_extents
-        counts = {array._count for array in (self, other) if array._count is not None}
-        mixed = self._is_batch != other._is_batch
-        if one[-1] != two[0] or len(counts) > 1 or mixed and (self._dropped or other._dropped):
+        leads = [array._lead for array in (one, two) if array._batch is not None]
+        if one._own_extents[-1] != two._own_extents[0] or len(leads) == 2 and not _leading.fit(*leads):
             raise InvalidInputError(
                 f"matmul of shapes {self.shape} and {other.shape}; expected the last axis of the first as long as the last but one"
-                " of the second, batches of as many matrices, and with a batch no vector"
+                " of the second, and leading axes of the same extents, or 1"
             )
-        batch = self if self._is_batch else other
-        wanted = np.result_type(self.dtype, other.dtype)
-        first, second = self._factor(wanted), other._factor(wanted)
+        if leads and one.ndim == 1:  # a vector meets each matrix as a matrix of one row or column
+            return one.reshape(1, -1)._matmul(two, **options)._without([0])
+        if leads and two.ndim == 1:
+            return one._matmul(two.reshape(-1, 1), **options)._without([1])
+        if len(leads) == 2:
+            one, two = _leading.alike(one, two)
+        wanted = np.result_type(one.dtype, two.dtype)
+        first, second = one._factor(wanted), two._factor(wanted)
         # Without blocks nothing lists the matrices, so zeros with K = 1 are multiplied.
-        if batch._is_batch and (one[-1] == 0 or mixed and 0 in (one[0], two[-1])):
-            count = max(counts, default=0)
+        rows, columns = first._own_extents[0], second._own_extents[-1]
+        if leads and (one._own_extents[-1] == 0 or len(leads) == 1 and 0 in (rows, columns)):
             first, second = (
-                from_numpy(np.zeros((count, *each), first.dtype), batch=True, spark=self.spark)
-                for each in ((one[0], 1), (1, two[-1]))
+                from_numpy(np.zeros((*leads[0], *each), first.dtype), batch=True, spark=self.spark)
+                for each in ((rows, 1), (1, columns))
             )
-            batch = first
         # A vector is stored as a column or a row; as left operand it must be a row, as right operand a column.
         df = call(
             "matrix_multiply",
@@ -528,10 +545,8 @@ class BlockArray:
             **options,
         )
         dropped = ((0,) if first._dropped else ()) + ((1,) if second._dropped else ())
-        keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
-        return BlockArray(
-            df, batch=batch._batch, count=batch._count, numbered=batch._numbered, dropped=dropped, keep=keep
-        )
+        batch = first if first._batch is not None else second
+        return batch._of(df, keep=(*first._keep, *second._keep), dropped=dropped)
 
     __add__, __radd__ = operators("add")
     __sub__, __rsub__ = operators("subtract")
@@ -620,8 +635,6 @@ class BlockArray:
             return NotImplemented  # type: ignore[no-any-return]
         partner = as_array(other, self)
         first, second = (partner, self) if reflected else (self, partner)
-        if first._is_batch != second._is_batch:
-            raise InvalidInputError(f"numpy.{name} of {first._what} and {second._what}; expected a batch in place of both or none")
         wanted = numpys_dtype(name, first.dtype, second.dtype)
         return first.zip(second, expression(name, (first.dtype, second.dtype)))._in(wanted)
 
@@ -635,13 +648,13 @@ class BlockArray:
         axes = list(range(self.ndim)) if axis is None else [self._axis(each) for each in many(axis)]
         if not axes or len(set(axes)) != len(axes):
             raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once, one or more")
-        if self._is_batch and (0 in axes or not keeps):  # the result is no batch
-            return self._as_volume()._reduced(name, axes, keeps, **arguments)
-        own = [each for each in range(self._kind.rank) if each not in self._dropped]
-        stored = tuple(own[each - self._is_batch] for each in axes)
         labels = self._labels.of_axes()
         if not keeps:
             labels = labels.sliced([0 if each in axes else slice(None) for each in range(self.ndim)])
+        if any(each < self._lead_rank for each in axes):
+            return _leading.reduced(self, name, axes, keeps, labels, **arguments)
+        own = [each for each in range(self._kind.rank) if each not in self._dropped]
+        stored = tuple(own[each - self._lead_rank] for each in axes)
         df = call(self._kind.function(name), {"a": self._df}, axis=numbers(stored), **arguments)
         array = self._of(df, labels)
         if keeps:
@@ -751,8 +764,8 @@ class BlockArray:
         """Applies a Python function to each block.
 
         Args:
-            function: takes a block as a read-only numpy array with the axes of this array (in a batch: of a matrix) and
-                returns an array of the same shape. It runs in Spark's Python workers, which need numpy and pyarrow.
+            function: takes a block as a read-only numpy array with the axes of this array, but not leading axes, and returns
+                an array of the same shape. It runs in Spark's Python workers, which need numpy and pyarrow.
             dtype: dtype of the function's result; by default found by calling the function on an array of one element.
 
         Raises:
@@ -792,7 +805,7 @@ class BlockArray:
         source = self.dtype
         if dtype is None:
             try:
-                dtype = np.asarray(function(np.ones((1,) * (self.ndim - self._is_batch), source))).dtype
+                dtype = np.asarray(function(np.ones((1,) * (self.ndim - self._lead_rank), source))).dtype
             except Exception as error:
                 raise InvalidInputError(
                     f"{method}: the function fails on an array of one element ({error}); state its dtype=..."
@@ -818,24 +831,22 @@ class BlockArray:
         Shapes broadcast as in numpy: an axis of extent 1 is repeated, and axes are added before those of the array that has fewer.
 
         Args:
-            other: an array, or a numpy array; a batch if this one is.
+            other: an array, or a numpy array.
             expression: see :meth:`map`; ``a`` and ``b`` are the elements.
             missing: see :meth:`rechunk`.
             scalars: see :meth:`map`.
         """
         partner = as_array(other, self)
-        if self._is_batch != partner._is_batch:
-            raise InvalidInputError(f"zip of {self._what} and {partner._what}; expected a batch in place of both or none")
-        first, second = self._of_rank(partner), partner._of_rank(self)
-        first, second = (array._stored_transpose() if array._dropped == (1,) else array for array in (first, second))
+        if self._batch is None and partner._batch is None:
+            first, second = self._of_rank(partner), partner._of_rank(self)
+            first, second = (array._stored_transpose() if array._dropped == (1,) else array for array in (first, second))
+        else:
+            first, second = _leading.aligned(self, partner)
         tables = {"a": first._df, "b": second._df}
         df = call(first._kind.function("zip"), tables, expression=expression, missing=missing, **scalars)
         dropped = tuple(axis for axis in first._dropped if axis in second._dropped)
-        keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
         labels = self._labels if self.ndim >= partner.ndim else partner._labels
-        return BlockArray(
-            df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, labels=labels, keep=keep
-        )
+        return first._of(df, labels, (*first._keep, *second._keep), dropped)
 
     def _of_rank(self, other: BlockArray) -> BlockArray:
         """This array as a volume, with axes of extent 1 before its own, if the other one is a volume."""
@@ -905,10 +916,10 @@ class BlockArray:
                 f"{self!r} needs {needed} bytes on its way here, and this machine has {free} free; write it with to_npy(path) and"
                 " open that with numpy.load(path, mmap_mode='r')"
             )
-        source = self._as_volume() if self._is_batch else self
+        source = _leading.merged(self)
         with _progress.shown(self.spark):
             stored = _transfer.receive(source._df, source._kind, source._extents, self.dtype)
-        return stored.reshape(self.shape) if self._dropped else stored
+        return stored.reshape(self.shape)
 
     to_numpy = compute
 
@@ -938,11 +949,12 @@ class BlockArray:
         flag("overwrite", overwrite)
         if self._dropped:
             return self._save(file, dtype, overwrite)
-        source = self._as_volume() if self._is_batch else self
+        source = _leading.merged(self)
         name = _blocks.supported(self.dtype if dtype is None else dtype).name
         with translated("to_npy"), _progress.shown(self.spark):
             writer = source._df.write.format("npy").mode("overwrite" if overwrite else "error")
             writer = writer.option("dtype", name).option("extents", numbers(source._extents))
+            writer = writer.option("shape", numbers(self.shape)) if self.ndim > 3 else writer
             try:
                 writer.save(file)
             except Exception as error:
@@ -978,11 +990,11 @@ class BlockArray:
         """
         store = location("path", path)
         flag("overwrite", overwrite)
-        if self._dropped:
+        if not 2 <= self.ndim <= 3:
             raise UnsupportedError(
                 f"to_zarr({store!r}) of {self._what}: arrays of 2 or 3 axes are written; use zarr.save(path, x.compute())"
             )
-        source = self._as_volume() if self._is_batch else self
+        source = _leading.merged(self)
         given: dict[str, Any] = {
             "component": component,
             "chunks": None if chunks is None else _zarr_shape("chunks", chunks, self.ndim),
@@ -1059,19 +1071,38 @@ class BlockArray:
 
     # Internals
 
-    def _of(self, df: DataFrame, labels: Labels | None = None, keep: tuple[object, ...] = ()) -> BlockArray:
-        """An array of the same shape over another DataFrame."""
+    def _of(
+        self, df: DataFrame, labels: Labels | None = None, keep: tuple[object, ...] = (), dropped: tuple[int, ...] | None = None
+    ) -> BlockArray:
+        """An array with the same leading axes over another DataFrame, and with the same dropped axes unless others are given."""
         return BlockArray(
             df,
             batch=self._batch,
-            count=self._count,
+            lead=self._leading,
             numbered=self._numbered,
-            dropped=self._dropped,
+            dropped=self._dropped if dropped is None else dropped,
             labels=labels,
             keep=(*self._keep, *(each for each in keep if each not in self._keep)),
         )
 
-    def _called(self, operator: str, labels: Labels, /, **arguments: Argument) -> BlockArray:
+    def _with(
+        self,
+        df: DataFrame,
+        lead: tuple[int, ...] = (),
+        *,
+        column: str = _leading.COLUMN,
+        dropped: tuple[int, ...] = (),
+        labels: Labels | None = None,
+    ) -> BlockArray:
+        """An array over another DataFrame, with leading axes whose elements a column numbers."""
+        batch = column if lead else None
+        return BlockArray(df, batch=batch, lead=lead or None, numbered=True, dropped=dropped, labels=labels, keep=self._keep)
+
+    def _matrices(self) -> BlockArray:
+        """The array stored as matrices; a volume, as a stack of matrices."""
+        return _leading.as_kind(self, MATRIX)
+
+    def _called(self, operator: str, labels: Labels | None, /, **arguments: Argument) -> BlockArray:
         """The result of an operator's SQL function on this array."""
         return self._of(call(self._kind.function(operator), {"input": self._df}, **arguments), labels)
 
@@ -1081,46 +1112,41 @@ class BlockArray:
         flipped = tuple(1 - axis for axis in self._dropped)
         return BlockArray(df, dropped=flipped, labels=self._labels, keep=self._keep)
 
-    def _as_volume(self) -> BlockArray:
-        """A batch as one volume whose first axis numbers the matrices."""
-        batch = str(self._batch)
-        df = self._df if self._numbered else _transfer.numbered(self._df, batch)
-        return BlockArray(_transfer.stacked(df, batch, self.shape), keep=self._keep)
-
-    def _as_batch(self, labels: Labels) -> BlockArray:
-        """A volume as the batch of the matrices along its first axis."""
-        blocks = _blocks.stated_block_shape(self._df.schema, VOLUME) or self._extents
-        slabs = self if blocks[0] == 1 else self.rechunk((1, *blocks[1:]))
-        df = _transfer.unstacked(slabs._df, _BATCH, self._extents, (1, *blocks[1:]))
-        return BlockArray(df, batch=_BATCH, count=self._extents[0], numbered=True, labels=labels, keep=self._keep)
-
     def _with_keys_of(self, other: BlockArray) -> BlockArray:
-        """This numbered batch with the batch column, and its values, of another batch."""
+        """This numbered array with the column, and its values, of another array with the same leading axes."""
         batch = str(other._batch)
         with translated():
             df = self._df.withColumnRenamed(str(self._batch), batch)
             if not other._numbered:
                 df = _transfer.numbered(other._df, batch, inverse=df)
-        return BlockArray(df, batch=batch, count=self._count, numbered=other._numbered, labels=self._labels, keep=self._keep)
+        return BlockArray(df, batch=batch, lead=self._leading, numbered=other._numbered, labels=self._labels, keep=self._keep)
 
     def _require_matrix(self, operator: str, may_be_complex: bool = False) -> None:
         if self._kind is not MATRIX or not self.ndim:
-            raise InvalidInputError(f"{operator} of {self._what}; expected matrices, vectors or batches of matrices")
+            raise InvalidInputError(f"{operator} of {self._what}; expected a matrix, a vector or a batch of matrices")
         if self.dtype.kind == "c" and not may_be_complex:
             raise UnsupportedError(
                 f"{operator} of {self.dtype.name} values; expected real ones: a.map_blocks(np.real) and a.map_blocks(np.imag) are"
                 " the parts, to be used apart"
             )
 
-    def _require_volume(self, operator: str) -> None:
+    def _letter(self, operator: str, axis: int | str) -> str:
+        """The letter of an axis of a volume, for SQL functions."""
         if self._kind is not VOLUME:
-            raise InvalidInputError(f"{operator} of {self._what}; expected a volume, which has 3 axes and is no batch")
+            raise InvalidInputError(f"{operator} of {self._what}; expected a volume, or an array of volumes")
+        own = self._axis(axis) - self._lead_rank
+        if own < 0:
+            raise InvalidInputError(f"{operator} along axis {axis!r} of {self._what}; expected one of the last three axes")
+        return VOLUME.offsets[own]
 
     @property
     def _what(self) -> str:
         """A description of this array for error messages."""
-        name = ("a scalar", "a vector", "a matrix", "a volume")[self._kind.rank - len(self._dropped)]
-        return f"{'a batch of matrices' if self._is_batch else name} of shape {self.shape}"
+        if self._batch is not None:
+            name = "a batch of matrices" if self._kind is MATRIX else "an array of volumes"
+        else:
+            name = ("a scalar", "a vector", "a matrix", "a volume")[self.ndim]
+        return f"{name} of shape {self.shape}"
 
     def __getattr__(self, name: str) -> Any:
         raise gap(name)
@@ -1187,19 +1213,19 @@ def from_numpy(
 ) -> BlockArray:
     """A BlockArray with a copy of a numpy array's values.
 
-    Rank 1 gives a vector, rank 2 a matrix, rank 3 a volume or, with ``batch``, matrices numbered by the first axis.
+    Blocks are cut along the last three axes of an array of three axes or more.
 
     Args:
         a: a numpy array, or a value that ``numpy.asarray`` accepts.
-        blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB. In a batch: of each matrix, by
-            default the whole matrix.
-        batch: whether the first of three axes numbers matrices.
+        blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB. Along axes that are not cut, the
+            size is 1 or left out.
+        batch: whether three axes or more are stored as matrices, which are cut along the last two axes only.
         spacing: distance between neighbours, one number or one for each axis; Fourier transforms use it.
         spark: the session; by default the active one.
 
     Raises:
         InvalidInputError: if elements of ``a`` are masked.
-        UnsupportedError: if the rank is not 1 to 3, or blocks cannot hold the dtype.
+        UnsupportedError: if blocks cannot hold the dtype.
         SetupError: if there is no session with tilespark.
     """
     if np.ma.is_masked(a):
@@ -1212,28 +1238,31 @@ def from_numpy(
     except ValueError as error:  # rows of different lengths
         raise InvalidInputError(f"from_numpy of {type(a).__name__}: numpy makes no array of it: {error}") from None
     dtype = _blocks.supported(array.dtype)
-    if batch and array.ndim != 3:
-        raise InvalidInputError(f"batch=True with an array of {array.ndim} axes; expected 3: (matrices, rows, columns)")
-    if not 1 <= array.ndim <= 3:
-        raise UnsupportedError(
-            f"An array of {array.ndim} axes; expected a vector, a matrix or a volume (1 to 3 axes):"
-            f" reshape it, as {'a.reshape(-1, a.shape[-1])' if array.ndim else 'a.reshape(1)'}"
-        )
-    spark = session(spark)
-    dropped = (1,) if array.ndim == 1 else ()
-    stored = np.asarray(array.reshape(-1, 1) if array.ndim == 1 else array, dtype)
-    if blocks is None:
-        shape = (1, *array.shape[1:]) if batch else _blocks.default_block_shape(stored.shape, dtype.itemsize)
-        shape = tuple(max(1, extent) for extent in shape)
-    else:
-        shape = _blocks.stored_block_shape(blocks, array.shape, dropped, batch)
-        shape = (1, *shape) if batch else shape
-    df, keep = _transfer.send(spark, stored, shape)
+    if batch and array.ndim < 3:
+        raise InvalidInputError(f"batch=True with an array of {array.ndim} axes; expected 3 or more: (matrices, rows, columns)")
+    shape, spark = array.shape, session(spark)
     labels = Labels(spacing=checked_spacing(spacing, array.ndim))
-    if not batch:
+    dropped = ((0, 1), (1,), (), ())[min(array.ndim, 3)]
+    kind = MATRIX if batch or array.ndim < 3 else VOLUME
+    lead = shape[: max(0, array.ndim - kind.rank)]
+    own = (shape[len(lead) :] + (1, 1))[: kind.rank]
+    if blocks is None:
+        block = own if batch else _blocks.default_block_shape(own, dtype.itemsize)
+        block = tuple(max(1, extent) for extent in block)
+    else:
+        block = _blocks.stored_block_shape(blocks, shape, dropped, len(lead))
+    if not lead:
+        df, keep = _transfer.send(spark, np.asarray(array.reshape(own), dtype), block)
         return BlockArray(df, dropped=dropped, labels=labels, keep=tuple(keep))
-    matrices = _transfer.unstacked(df, _BATCH, array.shape, shape)
-    return BlockArray(matrices, batch=_BATCH, count=array.shape[0], numbered=True, labels=labels, keep=tuple(keep))
+    # All axes but the last two become one, of whose elements no block holds more than one matrix, or a part of a volume.
+    first, block = (1, (1, *block)) if batch else (own[0], (_blocks.divisor(own[0], block[0]), *block[1:]))
+    merged = np.asarray(array.reshape(math.prod(lead) * first, *own[-2:]), dtype)
+    df, keep = _transfer.send(spark, merged, block)
+    volume = BlockArray(df, keep=tuple(keep))
+    if not batch:
+        return _leading.split(volume, shape, labels)
+    matrices = _leading.as_kind(volume, MATRIX)
+    return matrices._with(matrices._df, lead, labels=labels)
 
 
 def is_dataframe(value: Any) -> bool:
@@ -1245,7 +1274,7 @@ def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
     """Converts a BlockArray, a DataFrame of blocks or a numpy array to a BlockArray.
 
     Args:
-        value: the array; a numpy array of three axes becomes a batch if ``like`` is one.
+        value: the array; a numpy array is stored as matrices if ``like`` is.
         like: the other operand, if there is one.
     """
     if isinstance(value, BlockArray):
@@ -1253,10 +1282,10 @@ def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
     if isinstance(value, np.ndarray):
         if like is None:
             return from_numpy(value)
-        if not like._is_batch or value.ndim != 3:
+        if like._batch is None or like._kind is VOLUME or value.ndim < 3:
             return from_numpy(value, spark=like.spark)
         array = from_numpy(value, batch=True, spark=like.spark)
-        return array._with_keys_of(like)
+        return array._with_keys_of(like) if not like._numbered and array.shape[:-2] == like._lead else array
     if is_dataframe(value):
         check(value.sparkSession)
         return BlockArray(value)
@@ -1267,19 +1296,19 @@ def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | 
     """Arrays of one dtype joined along an axis, as numpy.concatenate. A union of their blocks: no block moves.
 
     Args:
-        arrays: arrays of the same kind, with the same extents along the other axes.
-        axis: a number, or a letter.
+        arrays: arrays of as many axes, with the same extents along the other axes.
+        axis: a number, a letter or a name.
 
     Raises:
-        InvalidInputError: if kinds, dtypes or extents differ.
+        InvalidInputError: if numbers of axes, dtypes or extents differ.
     """
     found = _same_kind("concatenate", arrays)
     first = found[0]
     along = first._axis(axis)
-    if first._is_batch and along == 0:
-        raise UnsupportedError("concatenate along the axis of a batch; expected an axis of its matrices, 1 or 2")
+    if along < first._lead_rank:
+        return _leading.joined(found, along)
     own = [each for each in range(first._kind.rank) if each not in first._dropped]
-    letter = first._kind.offsets[own[along - first._is_batch]]
+    letter = first._kind.offsets[own[along - first._lead_rank]]
     whole = first
     for other in found[1:]:
         df = call(first._kind.function("concat"), {"a": whole._df, "b": other._df}, axis=letter)
@@ -1287,33 +1316,38 @@ def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | 
     return whole
 
 
-def stack(arrays: Sequence[BlockArray | NDArray | DataFrame]) -> BlockArray:
-    """Matrices of one dtype and shape as the planes of a volume, along its first axis, as numpy.stack.
+def stack(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int = 0) -> BlockArray:
+    """Arrays of one dtype and shape along a new axis, as numpy.stack.
+
+    Args:
+        arrays: arrays of one shape.
+        axis: the place of the new axis.
 
     Raises:
-        InvalidInputError: if the arrays are no matrices, or their dtypes or shapes differ.
+        InvalidInputError: if dtypes or shapes differ, or there is no such place.
     """
     found = _same_kind("stack", arrays)
     first = found[0]
-    if first.ndim != 2:
-        raise InvalidInputError(f"stack of {first._what}; expected matrices, which become a volume")
-    planes = [call("matrix_stack", {"a": each._df}) for each in found]
-    df = planes[0] if len(found) == 1 else call("matrix_stack", {"a": first._df, "b": found[1]._df})
-    for plane in planes[2:]:
-        df = call("volume_concat", {"a": df, "b": plane}, axis="x")
-    return BlockArray(df, keep=tuple(kept for each in found for kept in each._keep))
+    place = integer("axis", axis)
+    if any(each.shape != first.shape for each in found) or not -first.ndim - 1 <= place <= first.ndim:
+        raise InvalidInputError(f"stack of shapes {', '.join(str(each.shape) for each in found)} at axis {axis}; expected one shape")
+    place %= first.ndim + 1
+    shape = (*first.shape[:place], 1, *first.shape[place:])
+    return concatenate([each.reshape(shape) for each in found], place)
 
 
 def _same_kind(operator: str, arrays: Sequence[Any]) -> list[BlockArray]:
-    """The operands as BlockArrays of one kind, with vectors stored alike."""
+    """The operands as BlockArrays that are stored alike."""
     if not isinstance(arrays, Sequence) or not arrays:
         raise InvalidInputError(f"{operator} of {type(arrays).__name__}; expected a list or tuple of one array or more")
     like = next((array for array in arrays if isinstance(array, BlockArray)), None)
     found = [as_array(array, like) for array in arrays]
     first = found[0]
     for other in found[1:]:
-        if (first._kind, first.ndim, first._batch) != (other._kind, other.ndim, other._batch) or not first.ndim:
-            raise InvalidInputError(f"{operator} of {first._what} and {other._what}; expected arrays of the same kind")
+        if first.ndim != other.ndim:
+            raise InvalidInputError(f"{operator} of {first._what} and {other._what}; expected arrays of as many axes")
         if first.dtype != other.dtype:
             raise InvalidInputError(f"{operator} of {first.dtype.name} and {other.dtype.name} values; expected one dtype (astype)")
+    if any(each._batch is not None for each in found):
+        return [_leading.numbered(_leading.as_kind(each, VOLUME if first.ndim > 3 else MATRIX)) for each in found]
     return [each if each._dropped == first._dropped else each._stored_transpose() for each in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ _BLOCK_SHAPE = "tilespark.blockShape"
 _FILE_TYPE = "tilespark.fileType"
 _SPECTRUM = "tilespark.spectrum"
 _AXES = "tilespark.axes"
+_WHOLE = "tilespark.whole"
 
 # For each numpy type the narrowest SQL type that represents all of its values.
 _COLUMN_OF = {
@@ -272,45 +273,75 @@ def with_metadata_of(df: DataFrame, source: StructType, dtype: np.dtype[Any]) ->
     return with_metadata(df, metadata)
 
 
-def with_shapes(df: DataFrame, extents: tuple[int, ...], block_shape: tuple[int, ...]) -> DataFrame:
-    """The DataFrame with other extents and block shape in its metadata, and no axis order or spectrum."""
-    metadata = _metadata(df.schema) | {_EXTENTS: numbers(extents), _BLOCK_SHAPE: numbers(block_shape)}
-    for key in (_AXES, _SPECTRUM):
+def with_shapes(
+    df: DataFrame, extents: tuple[int, ...] | None, block_shape: tuple[int, ...] | None
+) -> DataFrame:
+    """The DataFrame with other extents and block shape in its metadata, if they are known, and no axis order or spectrum."""
+    metadata = _metadata(df.schema)
+    for key in (_EXTENTS, _BLOCK_SHAPE, _AXES, _SPECTRUM, _WHOLE):
         metadata.pop(key, None)
+    for key, shape in ((_EXTENTS, extents), (_BLOCK_SHAPE, block_shape)):
+        if shape is not None:
+            metadata[key] = numbers(shape)
     return with_metadata(df, metadata)
+
+
+def with_places(
+    df: DataFrame,
+    columns: Mapping[str, str],
+    extents: tuple[int, ...] | None = None,
+    block_shape: tuple[int, ...] | None = None,
+) -> DataFrame:
+    """Blocks with other places and further columns, and the same values.
+
+    Args:
+        df: blocks.
+        columns: SQL expression of each new column but those of the values; block columns are named in lower case.
+        extents: extents of the whole array, which has no axis order and is no spectrum; by default the metadata stay.
+        block_shape: the shape of a full block, if it is known; used with ``extents``.
+    """
+    names = df.schema.fieldNames()
+    selected = [f"{_own_name(names, text)} AS {quoted(name)}" for name, text in columns.items()]
+    selected += [quoted(name) for name in (column_of(names, "values"), column_of(names, "imag")) if name]
+    with translated():
+        moved = df.selectExpr(*selected)
+        return moved if extents is None else with_shapes(moved, extents, block_shape)
+
+
+def _own_name(names: Sequence[str], text: str) -> str:
+    """An expression, or the quoted name of a block column in a DataFrame that writes it in another case."""
+    return quoted(column_of(names, text) or text) if text in (*MATRIX.places, *VOLUME.places) else text
 
 
 def without_axis(df: DataFrame, axis: int) -> DataFrame:
     """Blocks of a volume with extent 1 along an axis, converted to matrix blocks without this axis."""
     kept = [each for each in range(VOLUME.rank) if each != axis]
-    names = df.schema.fieldNames()
-    metadata = _metadata(df.schema)
-    for key in (_EXTENTS, _BLOCK_SHAPE):
-        stated = _stated_shape(df.schema, key, VOLUME.rank)
-        if stated is not None:
-            metadata[key] = numbers(tuple(stated[each] for each in kept))
-    for key in (_AXES, _SPECTRUM):
-        metadata.pop(key, None)
-    columns = [
-        f"{quoted(column_of(names, old) or old)} AS {new}"
-        for of_volume, of_matrix in ((VOLUME.offsets, MATRIX.offsets), (VOLUME.sizes, MATRIX.sizes))
-        for old, new in zip((of_volume[each] for each in kept), of_matrix, strict=True)
-    ]
-    columns += [quoted(name) for name in (column_of(names, "values"), column_of(names, "imag")) if name]
+    of_volume = [names[each] for names in (VOLUME.offsets, VOLUME.sizes) for each in kept]
+    extents, blocks = (
+        None if stated is None else tuple(stated[each] for each in kept)
+        for stated in (stated_extents(df.schema, VOLUME), stated_block_shape(df.schema, VOLUME))
+    )
+    moved = with_places(df, dict(zip(MATRIX.places, of_volume, strict=True)))
     with translated():
-        return with_metadata(df.selectExpr(*columns), metadata)
+        return with_shapes(moved, extents, blocks)
 
 
-def with_first_axis(df: DataFrame, extents: tuple[int, ...]) -> DataFrame:
-    """Matrix blocks converted to blocks of a volume with extent 1 along its first axis: the inverse of :func:`without_axis`."""
-    names = df.schema.fieldNames()
-    block_shape = stated_block_shape(df.schema, MATRIX) or extents
-    columns = ["0L AS x", "1 AS nx"]
-    for of_matrix, of_volume in ((MATRIX.offsets, VOLUME.offsets), (MATRIX.sizes, VOLUME.sizes)):
-        columns += [f"{quoted(column_of(names, old) or old)} AS {new}" for old, new in zip(of_matrix, of_volume[1:], strict=True)]
-    columns += [quoted(name) for name in (column_of(names, "values"), column_of(names, "imag")) if name]
-    with translated():
-        return with_shapes(df.selectExpr(*columns), (1, *extents), (1, *block_shape))
+def with_first_axis(df: DataFrame, extents: tuple[int, ...], batch: str | None = None) -> DataFrame:
+    """Matrix blocks converted to blocks of a volume with extent 1 along its first axis: the inverse of :func:`without_axis`.
+
+    Args:
+        df: blocks.
+        extents: extents of the matrix.
+        batch: a further column, which stays.
+    """
+    columns = {"x": "0L", "y": "row", "z": "col", "nx": "1", "ny": "rows", "nz": "cols"}
+    further = {} if batch is None else {batch: quoted(batch)}
+    return with_places(df, further | columns, (1, *extents), (1, *(stated_block_shape(df.schema, MATRIX) or extents)))
+
+
+def divisor(extent: int, most: int) -> int:
+    """The largest divisor of an extent that is at most ``most``."""
+    return next((size for size in range(min(extent, most), 0, -1) if extent % size == 0), 1)
 
 
 def default_block_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -327,26 +358,31 @@ def default_block_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...
 
 
 def stored_block_shape(
-    blocks: int | Sequence[int] | NDArray, shape: tuple[int, ...], dropped: tuple[int, ...], is_batch: bool
+    blocks: int | Sequence[int] | NDArray, shape: tuple[int, ...], dropped: tuple[int, ...], leading: int
 ) -> tuple[int, ...]:
     """The shape of a stored block, from a user's ``blocks`` argument; -1 means a whole axis.
+
+    Args:
+        blocks: the argument; it may leave out the leading axes, along which blocks have the extent 1.
+        shape: shape of the array.
+        dropped: axes of extent 1 that only the stored matrix has.
+        leading: number of leading axes.
 
     Raises:
         InvalidInputError: if there is not one size of 1 or more for each axis.
     """
     sizes = integers("The shape of blocks", blocks)
-    if is_batch:
-        if len(sizes) == len(shape) and sizes[0] in (1, -1):
-            sizes = sizes[1:]
-        shape = shape[1:]
+    own = shape[leading:]
     if np.ndim(blocks) == 0:
-        sizes *= len(shape)
-    if len(sizes) != len(shape) or any(size < 1 and size != -1 for size in sizes):
+        sizes *= len(own)
+    elif len(sizes) == len(shape) and all(size in (1, -1) for size in sizes[:leading]):
+        sizes = sizes[leading:]
+    if len(sizes) != len(own) or any(size < 1 and size != -1 for size in sizes):
         raise InvalidInputError(
-            f"Blocks of {blocks} for {'matrices' if is_batch else 'an array'} of shape {shape}; expected one size of 1 or more,"
-            f" or -1, for each axis{', after 1 for the matrices of the batch or without it' if is_batch else ''}"
+            f"Blocks of {blocks} for an array of shape {shape}; expected one size of 1 or more, or -1, for each axis"
+            + (f", of which the first {leading} are 1 or left out" if leading else "")
         )
-    stored = [extent if size == -1 else min(size, max(1, extent)) for size, extent in zip(sizes, shape, strict=True)]
+    stored = [extent if size == -1 else min(size, max(1, extent)) for size, extent in zip(sizes, own, strict=True)]
     for axis in dropped:
         stored.insert(axis, 1)
     return tuple(max(1, size) for size in stored)

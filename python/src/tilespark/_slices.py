@@ -8,15 +8,15 @@ from typing import Any
 from .errors import InvalidInputError, UnsupportedError
 
 
-def entries(key: Any, shape: tuple[int, ...]) -> list[slice | int]:
-    """The slice or index of each axis of an array.
+def entries(key: Any, shape: tuple[int, ...]) -> tuple[list[slice | int], list[int]]:
+    """The slice or index of each axis of an array, and the axes of the result that None adds.
 
     Args:
         key: the key in the brackets.
         shape: shape of the array.
 
     Raises:
-        UnsupportedError: for masks, index arrays and new axes.
+        UnsupportedError: for masks and index arrays.
         InvalidInputError: if there are more entries than axes.
         IndexError: if an index is out of bounds, as in numpy: Python's loop over an array ends by this error.
     """
@@ -24,11 +24,20 @@ def entries(key: Any, shape: tuple[int, ...]) -> list[slice | int]:
     dots = [at for at, entry in enumerate(given) if entry is Ellipsis]
     if len(dots) > 1:
         raise InvalidInputError("Two of '...' in brackets; expected at most one")
-    if len(given) - len(dots) > len(shape):
-        raise InvalidInputError(f"{len(given)} entries in brackets of an array of {len(shape)} axes")
+    count = sum(entry is not None and entry is not Ellipsis for entry in given)
+    if count > len(shape):
+        raise InvalidInputError(f"{count} entries in brackets of an array of {len(shape)} axes")
     at = dots[0] if dots else len(given)
-    given[at : at + len(dots)] = [slice(None)] * (len(shape) - len(given) + len(dots))
-    return [_entry(entry, axis, extent) for axis, (entry, extent) in enumerate(zip(given, shape, strict=True))]
+    given[at : at + len(dots)] = [slice(None)] * (len(shape) - count)
+    extents = iter(enumerate(shape))
+    found, added, axis = [], [], 0
+    for entry in given:
+        if entry is None:
+            added.append(axis)
+        else:
+            found.append(_entry(entry, *next(extents)))
+        axis += entry is None or isinstance(found[-1], slice)
+    return found, added
 
 
 def _entry(entry: Any, axis: int, extent: int) -> slice | int:

@@ -344,34 +344,6 @@ def rows_per_batch(spark: SparkSession, rows: int | None) -> Iterator[None]:
                 spark.conf.set(_ROWS_PER_BATCH, before)
 
 
-def unstacked(df: DataFrame, batch: str, shape: tuple[int, ...], block_shape: tuple[int, ...]) -> DataFrame:
-    """A volume in slabs of thickness 1 along its first axis as a batch of matrices, numbered by a column.
-
-    Args:
-        df: blocks of the volume.
-        batch: name of the column.
-        shape: shape of the volume: (matrices, rows, columns).
-        block_shape: shape of a full block of the volume.
-    """
-    imag = ["imag"] if "imag" in df.columns else []
-    with translated():
-        matrices = df.selectExpr(
-            f"x AS {quoted(batch)}", "y AS row", "z AS col", "ny AS rows", "nz AS cols", "values", *imag
-        )
-        return _blocks.with_shapes(matrices, shape[1:], block_shape[1:])
-
-
-def stacked(df: DataFrame, batch: str, shape: tuple[int, ...]) -> DataFrame:
-    """The inverse of :func:`unstacked`."""
-    imag = ["imag"] if "imag" in df.columns else []
-    block_shape = _blocks.stated_block_shape(df.schema, MATRIX) or shape[1:]
-    with translated():
-        volume = df.selectExpr(
-            f"{quoted(batch)} AS x", "row AS y", "col AS z", "1 AS nx", "rows AS ny", "cols AS nz", "values", *imag
-        )
-        return _blocks.with_shapes(volume, shape, (1, *block_shape))
-
-
 def numbered(df: DataFrame, batch: str, *, inverse: DataFrame | None = None) -> DataFrame:
     """Replaces the values of a column by their ranks among its distinct values, from 0.
 

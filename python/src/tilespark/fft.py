@@ -1,4 +1,4 @@
-"""Fourier transforms of vectors, matrices, batches of matrices and volumes, with numpy's and scipy's names and meaning."""
+"""Fourier transforms of arrays of any number of axes, with numpy's and scipy's names and meaning."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.fft import fftfreq, rfftfreq
 
-from . import _blocks
+from . import _blocks, _leading
 from ._arguments import flag, integers, many, number
 from ._array import BlockArray, as_array
-from ._blocks import VOLUME
+from ._blocks import MATRIX, VOLUME
 from ._sql import call, numbers
 from .errors import InvalidInputError, UnsupportedError, translated
 
@@ -289,6 +289,8 @@ def radial_average(x: Any, width: float | None = None) -> RadialAverage:
         width: width of a bin, in cycles per unit of the spacing; by default the finest step between frequencies.
     """
     array = _spectrum("radial_average", x)
+    if array._batch is not None:
+        raise UnsupportedError(f"radial_average of {array._what}; expected one volume: x[0]")
     df = call("volume_radial_average", {"input": array._df}, width=None if width is None else number("width", width))
     with translated():
         rows = df.select("frequency", "power", "count").orderBy("frequency").collect()
@@ -310,7 +312,7 @@ def frequencies(x: Any) -> tuple[NDArray | None, ...]:
     with translated():
         rows = call("volume_frequencies", {"input": array._df}).orderBy("index").collect()
     found = {letter: [row.frequency for row in rows if row.axis == letter] for letter in _LETTERS}
-    return tuple(np.array(found[letter]) if found[letter] else None for letter in _LETTERS)
+    return (None,) * array._lead_rank + tuple(np.array(found[letter]) if found[letter] else None for letter in _LETTERS)
 
 
 def _forward(
@@ -335,13 +337,28 @@ def _forward(
     array = _cropped(array, along, lengths)
     pad = None if lengths is None else numbers(lengths)
     spacing = array._labels.spacing
+    lead = array._lead_rank
+    if array._batch is not None and array._kind is MATRIX:  # Spark transforms volumes
+        stack = _leading.as_kind(array, VOLUME)
+        found = _forward(stack, lengths, along, norm, permuted, shift, window, detrend, decomposition, missing, real=real)
+        return _leading.as_kind(found, MATRIX)
+    if min(along) < lead:
+        if permuted or shift or window is not None or detrend is not None:
+            raise UnsupportedError(
+                f"{name} of {array._what} along its first {lead} axes with permuted, shift, window or detrend; expected none of these"
+            )
+        steps = _steps(along[:-1] if real else along, lead)
+        for step in [along[-1:], *steps] if real else steps:
+            forward = rfftn if real and step == along[-1:] else fftn
+            array = _stepped(array, forward, step, _of_axes(lengths, along, step), norm, decomposition, missing)
+        return array
     raised = _Raised.of(array)
     if flag("permuted", permuted) and not raised.is_volume:
         raise UnsupportedError(f"{name} of {array._what} with permuted=True; expected a volume")
     df = call(
         "volume_fft",
         {"input": raised.df},
-        axes=None if raised.is_volume and axes is None and s is None else raised.letters(along),
+        axes=None if raised.is_volume and len(along) == 3 and axes is None and s is None else raised.letters(along),
         norm=norm,
         real=True if real else None,
         output="permuted" if permuted else "natural",
@@ -387,9 +404,22 @@ def _inverse(
         _require_made(name, array, transform, s, axes)
         return _Raised.of(array).lowered(call("volume_ifft", {"input": array._df}, norm=norm, **options))
     along, lengths = _axes(array, axes, s)
-    if len(along) == 3 and along != (0, 1, 2):  # a halved axis must be last, here z
-        turned = _inverse(array.transpose(along), s, None, norm, shift, decomposition, missing, real=real)
-        return turned.transpose(tuple(along.index(axis) for axis in range(3)))
+    lead = array._lead_rank
+    if array._batch is not None and array._kind is MATRIX:
+        stack = _leading.as_kind(array, VOLUME)
+        return _leading.as_kind(_inverse(stack, lengths, along, norm, shift, decomposition, missing, real=real), MATRIX)
+    if min(along) < lead:
+        if shift:
+            raise UnsupportedError(f"{name} of {array._what} along its first {lead} axes with shift; expected none")
+        steps = _steps(along[:-1] if real else along, lead)
+        for step in [*steps, along[-1:]] if real else steps:
+            backward = irfftn if real and step == along[-1:] else ifftn
+            array = _stepped(array, backward, step, _of_axes(lengths, along, step), norm, decomposition, missing)
+        return array
+    if len(along) == 3 and along != tuple(range(lead, lead + 3)):  # a halved axis must be last, here z
+        order = (*range(lead), *along)
+        turned = _inverse(array.transpose(order), lengths, order[lead:], norm, shift, decomposition, missing, real=real)
+        return turned.transpose(tuple(order.index(axis) for axis in range(lead + 3)))
     if array.dtype.kind != "c":
         raise InvalidInputError(f"{name} of {array.dtype} values; expected complex ones: a.astype('complex128') in numpy")
     half = None
@@ -410,14 +440,41 @@ def _inverse(
     return raised.lowered(df)
 
 
+def _steps(along: tuple[int, ...], lead: int) -> list[tuple[int, ...]]:
+    """The axes in groups that are transformed one after the other: those within blocks' volumes at once, each leading one."""
+    own = tuple(axis for axis in along if axis >= lead)
+    return [*([own] if own else []), *((axis,) for axis in along if axis < lead)]
+
+
+def _of_axes(lengths: tuple[int, ...] | None, along: tuple[int, ...], step: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if lengths is None else tuple(lengths[along.index(axis)] for axis in step)
+
+
+def _stepped(
+    array: BlockArray,
+    transform: Callable[..., BlockArray],
+    axes: tuple[int, ...],
+    lengths: tuple[int, ...] | None,
+    norm: str | None,
+    decomposition: str | None,
+    missing: str | None,
+) -> BlockArray:
+    """The array after a transform along one leading axis, or along others."""
+    if axes[0] >= array._lead_rank:
+        return transform(array, lengths, axes, norm, decomposition=decomposition, missing=missing)
+    return _leading.along(
+        array, axes[0], lambda view: transform(view, lengths, (1,), norm, decomposition=decomposition, missing=missing)
+    )
+
+
 @dataclass(frozen=True)
 class _Raised:
-    """An array converted to a volume, the only kind that Spark transforms.
+    """An array converted to volumes, the only kind that Spark transforms.
 
     Attributes:
-        array: the array, of any rank.
-        df: blocks of the volume.
-        axes: for each axis of the array the axis of the volume.
+        array: a vector, a matrix, or an array stored as volumes.
+        df: blocks of the volumes.
+        axes: for each axis of the array that is no leading one the axis of the volume.
     """
 
     array: BlockArray
@@ -428,8 +485,6 @@ class _Raised:
     def of(array: BlockArray) -> _Raised:
         if array._kind is VOLUME:
             return _Raised(array, array._df, (0, 1, 2))
-        if array._is_batch:
-            return _Raised(array, array._as_volume()._df, (0, 1, 2))
         kept = tuple(axis + 1 for axis in range(2) if axis not in array._dropped)
         return _Raised(array, _blocks.with_first_axis(array._df, array._extents), kept)
 
@@ -438,18 +493,17 @@ class _Raised:
         return self.array._kind is VOLUME
 
     def letters(self, along: tuple[int, ...]) -> str:
-        return "".join(_LETTERS[self.axes[axis]] for axis in along)
+        return "".join(_LETTERS[self.axes[axis - self.array._lead_rank]] for axis in along)
 
     def lowered(self, df: DataFrame) -> BlockArray:
-        """Converts a volume back to an array of the original rank."""
+        """Converts volumes back to an array of the original rank."""
         array, labels = self.array, self.array._labels.of_axes()
-        if self.is_volume:
-            with translated():
-                labels = labels.transposed(_blocks.axis_order(array._df.schema, df.schema))
-            return BlockArray(df, labels=labels, keep=array._keep)
-        if array._is_batch:
-            return BlockArray(df, keep=array._keep)._as_batch(labels)
-        return BlockArray(_blocks.without_axis(df, 0), dropped=array._dropped, labels=labels, keep=array._keep)
+        if not self.is_volume:
+            return BlockArray(_blocks.without_axis(df, 0), dropped=array._dropped, labels=labels, keep=array._keep)
+        lead = array._lead_rank
+        with translated():
+            own = _blocks.axis_order(array._df.schema, df.schema)
+        return array._of(df, labels.transposed((*range(lead), *(lead + axis for axis in own))))
 
 
 def _cropped(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] | None) -> BlockArray:
@@ -492,7 +546,7 @@ def _require_made(
     if axes is None and s is None:
         return
     along, lengths = _axes(array, axes, s)
-    made = transform.axes
+    made = tuple(array._lead_rank + axis for axis in transform.axes)
     if set(along) != set(made) or (transform.half is not None and along[-1] != made[-1]):
         raise UnsupportedError(f"{name} along the axes {along} of a spectrum made along {made}; expected those, or no axes and no s")
     _require_extents(name, array, transform, along, lengths)

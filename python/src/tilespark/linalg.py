@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from . import _leading
 from ._arguments import flag, integer, integers, many, number
 from ._array import BlockArray, as_array
-from ._blocks import MATRIX, with_dtype
+from ._blocks import with_dtype
 from ._reductions import Axis
 from ._sql import call, numbers, quoted
 from .errors import InvalidInputError, UnsupportedError, translated
@@ -60,12 +61,12 @@ def gram(
     missing: str | None = None,
 ) -> BlockArray:
     """``a.conj().T @ a``, exactly symmetric or Hermitian; computes half of it. Arguments and dtype: see :func:`matmul`."""
-    array = as_array(a)
+    array = as_array(a)._matrices()
     array._require_matrix("gram", may_be_complex=True)
     if array.ndim == 1:
         raise InvalidInputError("gram of a vector; expected a matrix")
-    if array._is_batch and array.shape[1] == 0:
-        return array.transpose(0, 2, 1) @ array  # all zeros, since no rows exist
+    if array._batch is not None and array.shape[-2] == 0:
+        return array.mT @ array  # all zeros, since no rows exist
     df = call(
         "matrix_gram",
         {"a": array._df},
@@ -103,33 +104,30 @@ def norm(a: Any, ord: int | float | str | None = None, axis: Axis = None, keepdi
     if ord is not None and axis is None and array.ndim > 2:
         raise InvalidInputError(f"norm of {array._what} with ord={ord!r}; expected axis=..., one axis or two")
     text = None if ord is None else str(ord)
-    if array._is_batch and axis is not None and sorted(map(array._axis, many(axis))) == [1, 2]:  # one norm for each matrix
-        each = array._reduced("norm", axis, True, ord=text)
-        return each if flag("keepdims", keepdims) else each._as_volume()._without([1, 2])
     return array._reduced("norm", axis, keepdims, ord=text)
 
 
 def diagonal(a: Any) -> BlockArray:
-    """The elements a[i, i] as a vector; for a batch a matrix with one row for each matrix."""
+    """The elements a[i, i] as a vector; for a stack of matrices one vector for each, along the last axis."""
     array = _real_or_complex_matrix("diagonal", a)
     column = array._of(with_dtype(call("matrix_diag", {"a": array._df}), array.dtype))
-    return column._as_volume()._without([2]) if array._is_batch else column._without([1])
+    return column._without([1])
 
 
 def trace(a: Any) -> Any:
-    """The sum of the diagonal, computed now: a number; for a batch a numpy array with one number for each matrix."""
+    """The sum of the diagonal, computed now: a number; for a stack of matrices a numpy array with one for each."""
     array = _real_or_complex_matrix("trace", a)
     rows = _rows(array, call("matrix_trace", {"a": array._df}))
     values = [complex(row["value"], row["imag"]) if array.dtype.kind == "c" else row["value"] for row in rows]
     found = np.array(values, array.dtype if array.dtype.kind in "fc" else np.int64)
-    return found if array._is_batch else found[0]
+    return found.reshape(array._lead)[()]
 
 
 def cov(a: Any, *, rowvar: bool = True, bias: bool = False, ddof: float | None = None) -> BlockArray:
     """The covariances of the variables of a matrix, as numpy.cov, in the dtype of ``a``, or float64 for integers.
 
     Args:
-        a: a matrix, or a batch of matrices.
+        a: a matrix, or an array of matrices.
         rowvar: whether rows are variables and columns are observations, as in numpy; else the other way round.
         bias: whether to divide by the number of observations N instead of N - 1.
         ddof: divides by N - ``ddof``; overrides ``bias``.
@@ -181,7 +179,7 @@ def cholesky(a: Any, *, upper: bool = False) -> BlockArray:
     one block of at most 2 GiB. NaN or infinity raise when the result is computed.
 
     Args:
-        a: a matrix, or a batch of matrices.
+        a: a matrix, or an array of matrices.
         upper: whether to return ``L.T`` and read the upper triangle of ``a``; by default L, from the lower one.
 
     Raises:
@@ -197,7 +195,7 @@ def eigh(a: Any, UPLO: str = "L", *, k: int | None = None) -> EighResult:
     """The eigenvalues, ascending, and the eigenvectors, as columns, of a symmetric matrix, as numpy.linalg.eigh.
 
     Args:
-        a: a matrix, or a batch of matrices.
+        a: a matrix, or an array of matrices.
         UPLO: the triangle that is read: ``"L"`` or ``"U"``.
         k: number of eigenvalues, the largest ones; by default all.
     """
@@ -217,7 +215,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """The factors Q, with orthonormal columns, and R, upper triangular, as numpy.linalg.qr.
 
     Args:
-        a: a matrix, or a batch of matrices.
+        a: a matrix, or an array of matrices.
         mode: ``"reduced"`` returns (Q, R), ``"r"`` returns only R.
     """
     array = _one_matrix("qr", a)
@@ -243,7 +241,7 @@ def svd(
     """The singular value decomposition ``U @ diag(S) @ Vh``, as numpy.linalg.svd with ``full_matrices=False``.
 
     Args:
-        a: a matrix, or a batch of matrices.
+        a: a matrix, or an array of matrices.
         full_matrices: must be False; numpy's default is True.
         compute_uv: whether to return U and Vh; else the result is S alone.
         k: number of singular values, the largest ones; by default all. A few of many are found by a randomized method.
@@ -276,7 +274,7 @@ def solve(a: Any, b: Any, *, assume_a: str = "general") -> BlockArray:
     """The solution ``x`` of ``a @ x = b``, as numpy.linalg.solve.
 
     Args:
-        a: a matrix, or a batch of matrices.
+        a: a matrix, or an array of matrices.
         b: a vector or a matrix; or a batch of matrices, as many as in ``a`` if ``a`` is a batch.
         assume_a: ``"general"`` (LU), or ``"positive definite"`` (Cholesky of the lower triangle of ``a``).
 
@@ -285,7 +283,7 @@ def solve(a: Any, b: Any, *, assume_a: str = "general") -> BlockArray:
     """
     first = _square_matrix("solve", a, b)
     second, is_vector = _right_side("solve", first, b)
-    batch = first if first._is_batch else second
+    batch = first if first._batch is not None else second
     df = call("matrix_solve", {"a": first._df, "b": second._df}, assume=assume_a)
     x = batch._of(df, keep=(*first._keep, *second._keep))
     return _column(x) if is_vector else x
@@ -306,8 +304,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[BlockArray, Block
     """
     first = _one_matrix("lstsq", a, b)
     second, is_vector = _right_side("lstsq", first, b)
-    if first._is_batch != second._is_batch:
-        raise InvalidInputError(f"lstsq of {first._what} and {second._what}; expected both or neither a batch")
+    if (first._batch is None) != (second._batch is None):
+        raise InvalidInputError(f"lstsq of {first._what} and {second._what}; expected both or neither a stack of matrices")
     tables = {"a": first._df, "b": second._df}
     table = call("matrix_lstsq", tables, rcond=None if rcond is None else number("rcond", rcond))
     both = first._of(first._df, keep=second._keep)
@@ -315,16 +313,16 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[BlockArray, Block
     found = _column(rank).compute().astype(np.int64)
     count, few = found.reshape(-1), first.shape[-2] <= first.shape[-1]
     sums = _column(residuals)
-    if not first._is_batch and (few or count[0] < first.shape[-1]):
+    if first._batch is None and (few or count[0] < first.shape[-1]):
         sums = as_array(np.zeros(0, sums.dtype), first)
-    return _column(x) if is_vector else x, sums, count if first._is_batch else int(count[0]), _column(s)
+    return _column(x) if is_vector else x, sums, found if first._batch is not None else int(count[0]), _column(s)
 
 
 def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> BlockArray:
     """The Moore-Penrose inverse, as numpy.linalg.pinv and scipy.linalg.pinv.
 
     Args:
-        a: a matrix, or a batch of matrices.
+        a: a matrix, or an array of matrices.
         rcond: singular values up to this fraction of the largest count as zero; by default the larger extent times the epsilon
             of the dtype, as in scipy and unlike numpy.
         rtol: the same as ``rcond``.
@@ -343,14 +341,14 @@ def slogdet(a: Any) -> SlogdetResult:
     found = _rows(array, call("matrix_slogdet", {"a": array._df}))
     dtype = np.dtype("float32") if array.dtype in ("float16", "float32") else np.dtype("float64")
     sign, logarithm = (np.array([row[name] for row in found], dtype) for name in ("sign", "logabsdet"))
-    return SlogdetResult(sign, logarithm) if array._is_batch else SlogdetResult(sign[0], logarithm[0])
+    return SlogdetResult(sign.reshape(array._lead)[()], logarithm.reshape(array._lead)[()])
 
 
 def matrix_rank(a: Any, tol: float | None = None, *, rtol: float | None = None) -> Any:
     """The number of singular values above a tolerance, as numpy.linalg.matrix_rank; computed now.
 
     Args:
-        a: a matrix, or a batch of matrices.
+        a: a matrix, or an array of matrices.
         tol: the tolerance.
         rtol: the tolerance divided by the largest singular value; by default the larger extent times the epsilon of the dtype.
     """
@@ -364,7 +362,7 @@ def matrix_rank(a: Any, tol: float | None = None, *, rtol: float | None = None) 
         rtol=None if rtol is None else number("rtol", rtol),
     )
     found = np.array([row["value"] for row in _rows(array, df)], np.int64)
-    return found if array._is_batch else found[0]
+    return found.reshape(array._lead)[()]
 
 
 @dataclass(frozen=True)
@@ -425,25 +423,21 @@ def _of_observations(operator: str, a: Any, rowvar: Any) -> BlockArray:
 
 def _real_or_complex_matrix(operator: str, a: Any) -> BlockArray:
     array = as_array(a)
-    if array._kind is not MATRIX or array.ndim - array._is_batch != 2:
-        raise InvalidInputError(f"{operator} of {array._what}; expected a matrix or a batch of matrices")
-    return array
+    if array.ndim < 2:
+        raise InvalidInputError(f"{operator} of {array._what}; expected a matrix, or an array of matrices")
+    return array._matrices()
 
 
 def _floating_matrix(operator: str, a: Any) -> BlockArray:
-    array = as_array(a)
-    array._require_matrix(operator)
-    if array.ndim == 1:
-        raise InvalidInputError(f"{operator} of a vector; expected a matrix")
-    return array._floating()
+    return _one_matrix(operator, a)._floating()
 
 
 # Helpers for factorizations
 
 
 def _one_matrix(operator: str, a: Any, like: Any = None) -> BlockArray:
-    """A real matrix, or a batch of real matrices."""
-    array = as_array(a, like if isinstance(like, BlockArray) else None)
+    """A real matrix, or an array of real matrices, stored as matrices."""
+    array = as_array(a, like if isinstance(like, BlockArray) else None)._matrices()
     array._require_matrix(operator)
     if array.ndim == 1:
         raise InvalidInputError(f"{operator} of a vector; expected a matrix")
@@ -467,18 +461,18 @@ def _triangle(operator: str, a: Any, uplo: Any) -> BlockArray:
 
 def _right_side(operator: str, a: BlockArray, b: Any) -> tuple[BlockArray, bool]:
     """The right side of equations, with a vector as a column, and whether it was a vector."""
-    array = as_array(b, a)
+    array = as_array(b, a)._matrices()
     array._require_matrix(operator)
     is_vector = array.ndim == 1
     column = array._stored_transpose() if array._dropped == (0,) else array
-    counts = {each._count for each in (a, array) if each._count is not None}
-    if a.shape[-2] != column._own_extents[0] or len(counts) > 1:
+    leads = [each._leading for each in (a, array) if each._batch is not None]
+    if a.shape[-2] != column._own_extents[0] or len(leads) == 2 and None not in leads and leads[0] != leads[1]:
         raise InvalidInputError(
-            f"{operator} of shapes {a.shape} and {array.shape}; expected as many rows, and of two batches as many matrices"
+            f"{operator} of shapes {a.shape} and {array.shape}; expected as many rows, and of two stacks as many matrices"
         )
-    return BlockArray(
-        column._df, batch=array._batch, count=array._count, numbered=array._numbered, keep=array._keep
-    ), is_vector
+    if len(leads) == 2:
+        _, column = _leading.alike(a, column)
+    return column._of(column._df, dropped=()), is_vector
 
 
 def _factors(array: BlockArray, table: DataFrame, *names: str) -> list[BlockArray]:
@@ -487,11 +481,11 @@ def _factors(array: BlockArray, table: DataFrame, *names: str) -> list[BlockArra
 
 
 def _column(column: BlockArray) -> BlockArray:
-    """A one-column matrix as a vector; for a batch a matrix with one row for each matrix."""
-    return column._as_volume()._without([2]) if column._is_batch else column._without([1])
+    """A matrix of one column as a vector; an array of these as vectors along the last axis."""
+    return column._without([1])
 
 
 def _rows(array: BlockArray, df: DataFrame) -> list[Any]:
-    """The rows of a DataFrame with one row for each matrix of the array, in the batch's order; computed now."""
+    """The rows of a DataFrame with one row for each matrix of the array, in their order; computed now."""
     with translated():
-        return df.orderBy(quoted(str(array._batch))).collect() if array._is_batch else df.collect()
+        return df.collect() if array._batch is None else df.orderBy(quoted(array._batch)).collect()

@@ -35,7 +35,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
     costs as much as a large one.
 
     Args:
-        in1: a vector, a matrix or a volume.
+        in1: an array.
         in2: an array with as many axes.
         mode: ``"full"``, ``"same"`` (the middle part with the extents of ``in1``) or ``"valid"`` (where the arrays overlap
             fully).
@@ -43,8 +43,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
     one, two = as_array(in1), as_array(in2)
     if mode not in _MODES:
         raise InvalidInputError(f"mode is {mode!r}; expected {', '.join(_MODES)}")
-    if one.ndim != two.ndim or one._is_batch or two._is_batch:
-        raise InvalidInputError(f"fftconvolve of {one._what} and {two._what}; expected two vectors, two matrices or two volumes")
+    if one.ndim != two.ndim or not one.ndim:
+        raise InvalidInputError(f"fftconvolve of {one._what} and {two._what}; expected arrays of as many axes, one or more")
     if not one.size or not two.size:
         raise InvalidInputError(f"fftconvolve of arrays of shape {one.shape} and {two.shape}; expected elements in both")
     if mode == "valid":
@@ -98,7 +98,7 @@ def welch(
     """The power spectrum of real signals along an axis, as scipy.signal.welch: the mean over segments that overlap.
 
     Args:
-        x: a vector, a matrix or a volume of signals.
+        x: an array of signals.
         fs: samples per unit of time.
         window: ``"hann"``, ``"hamming"``, ``"blackman"``, ``"boxcar"``, or ``nperseg`` numbers.
         nperseg: samples of a segment; by default 256, or those of the window.
@@ -115,8 +115,8 @@ def welch(
         UnsupportedError: if the signals are complex.
     """
     signals = as_array(x)
-    if signals._is_batch or signals.dtype.kind == "c":
-        raise UnsupportedError(f"welch of {signals._what}, {signals.dtype.name}; expected a real vector, matrix or volume")
+    if signals.dtype.kind == "c":
+        raise UnsupportedError(f"welch of {signals.dtype.name} values; expected real ones")
     for name, value, known in (("detrend", detrend, ("constant", False)), ("scaling", scaling, ("density", "spectrum"))):
         if value not in known:
             raise InvalidInputError(f"{name} is {value!r}; expected {known[0]!r} or {known[1]!r}")
