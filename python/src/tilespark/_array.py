@@ -289,15 +289,20 @@ class BlockArray:
     # Slices, padding and rolls
 
     def __getitem__(self, key: Any) -> BlockArray:
-        """numpy's basic slicing: ``x[100:200, ::2]``, ``x[..., -1]``, ``x[:, None]``. Reads only the blocks that it needs.
+        """numpy's slicing: ``x[100:200, ::2]``, ``x[..., -1]``, ``x[:, None]``, ``x[mask]``. Reads only the blocks that it needs.
 
-        An index drops its axis, None adds one of extent 1.
+        An index drops its axis, None adds one of extent 1. One of the entries may be a mask along its axis or a vector of
+        indices, see :meth:`take`; if it is a BlockArray, it is computed now.
 
         Raises:
             InvalidInputError: if the result has no elements, since BlockArrays are never empty.
             IndexError: if an index is out of bounds.
-            UnsupportedError: for masks and index arrays.
+            UnsupportedError: for masks of several axes, and for several masks or vectors.
         """
+        chosen = _slices.array_in(key, self.shape)
+        if chosen is not None:
+            key, axis, indices = chosen
+            return self.take(indices, axis)[key]
         entries, added = _slices.entries(key, self.shape)
         lead = self._lead_rank
         stored = list(entries[lead:])
@@ -312,6 +317,36 @@ class BlockArray:
         for axis in added:
             shape.insert(axis, 1)
         return part.reshape(shape) if added else part
+
+    def take(self, indices: Any, axis: int | str) -> BlockArray:
+        """The elements at some indices along an axis, as by numpy.take.
+
+        Ascending indices leave elements in their blocks, which Spark's Python workers cut. Others move each index' part of the
+        array as a block of its own; except along leading axes, where indices are renumbered.
+
+        Args:
+            indices: a vector of whole numbers, or a mask; a BlockArray is computed now.
+            axis: the axis.
+
+        Raises:
+            InvalidInputError: if there are no indices, since BlockArrays are never empty.
+            IndexError: if an index is out of bounds.
+        """
+        along = self._axis(axis)
+        places = _slices.indices(indices, along, self.shape[along])
+        if not len(places):
+            raise InvalidInputError(f"take of no index along axis {along} of {self._what}; expected one or more")
+        labels = self._labels.taken(along, places)
+        if along < self._lead_rank:
+            return _leading.taken(self, along, places, labels)
+        if (np.diff(places) <= 0).any():
+            return _leading.along_first(self, along, lambda whole: _leading.taken(whole, 0, places, None), labels)
+        own = [each for each in range(self._kind.rank) if each not in self._dropped][along - self._lead_rank]
+        packed = call(self._kind.function("pack"), {"input": self._df}, dtype=self.dtype.name)
+        extents = tuple(len(places) if each == own else extent for each, extent in enumerate(self._extents))
+        parts = _transfer.selected(packed, self._kind, own, places, self.dtype)
+        df = call(self._kind.function("unpack"), {"input": parts}, dtype=self.dtype.name, extents=numbers(extents))
+        return self._of(df, labels)
 
     def _without(self, axes: Sequence[int]) -> BlockArray:
         """This array without stored axes of extent 1, which its labels no longer have."""

@@ -57,6 +57,19 @@ class Labels:
             spacing=spacing and tuple(spacing[axis] * abs(entries[axis].step or 1) for axis in kept),  # type: ignore[union-attr]
         )
 
+    def taken(self, axis: int, indices: NDArray) -> Labels:
+        """The labels of the array at some indices along an axis; its spacing is 1 unless the indices are evenly spaced."""
+        spacing = self.spacing
+        if spacing is not None:
+            steps = np.unique(np.diff(indices))
+            own = spacing[axis] * abs(int(steps[0])) if len(steps) == 1 and steps[0] else 1.0
+            spacing = (*spacing[:axis], own, *spacing[axis + 1 :])
+        coords = self.coords
+        if self.dims is not None:
+            dim = self.dims[axis]
+            coords = {name: each.isel({dim: indices}) if dim in each.dims else each for name, each in coords.items()}
+        return replace(self, coords=coords, spacing=spacing)
+
     def of_axes(self) -> Labels:
         """Only names and spacing of the axes: a spectrum has other coordinates, name and attributes than its input."""
         return Labels(self.dims, spacing=self.spacing)

@@ -15,6 +15,8 @@ from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import _blocks, _transfer
 from ._blocks import MATRIX, VOLUME, Kind
 from ._sql import call, numbers, quoted
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 COLUMN = "batch"
 
 Shape = tuple[int, ...]
+NDArray = np.ndarray[Any, np.dtype[Any]]
 
 
 def numbered(x: BlockArray) -> BlockArray:
@@ -88,6 +91,32 @@ def sliced(x: BlockArray, entries: Sequence[slice | int]) -> BlockArray:
         lead.append(len(chosen))
     where = " AND ".join(conditions) or None
     return renumbered(x, _number(indices, tuple(lead)), tuple(lead), where)
+
+
+def taken(x: BlockArray, axis: int, indices: NDArray, labels: Labels | None) -> BlockArray:
+    """The array with some indices along a leading axis, in any order and number."""
+    x = numbered(x)
+    old, new = "tilespark_old", "tilespark_new"
+    lead = (*x._lead[:axis], len(indices), *x._lead[axis + 1 :])
+    with translated():
+        pairs = [(int(each), place) for place, each in enumerate(indices)]
+        places = x._df.sparkSession.createDataFrame(pairs, f"{old} BIGINT, {new} BIGINT")
+        from pyspark.sql.functions import expr
+
+        df = x._df.join(places.hint("broadcast"), expr(f"{_index(x, axis)} = {old}"))
+    parts = [_index(x, at) for at in range(len(lead))]
+    parts[axis] = new
+    return renumbered(x._of(df), _number(parts, lead), lead, labels=labels)
+
+
+def along_first(
+    x: BlockArray, axis: int, change: Callable[[BlockArray], BlockArray], labels: Labels | None
+) -> BlockArray:
+    """The result of an operator along an axis, computed along it as the only leading axis of matrices."""
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    view = reshaped(x, (math.prod(before), x.shape[axis], math.prod(after))).transpose(1, 0, 2)
+    found = change(as_kind(view, MATRIX))
+    return reshaped(as_kind(found, VOLUME).transpose(1, 0, 2), (*before, found.shape[0], *after), labels)
 
 
 def mapped(x: BlockArray, change: Callable[[str, int, int], str]) -> BlockArray:

@@ -1,11 +1,15 @@
-"""numpy's basic slicing: parses the key in brackets and formats it for the SQL function ``slice``."""
+"""numpy's slicing: parses the key in brackets and formats it for the SQL function ``slice``."""
 
 from __future__ import annotations
 
 import operator
 from typing import Any
 
+import numpy as np
+
 from .errors import InvalidInputError, UnsupportedError
+
+NDArray = np.ndarray[Any, np.dtype[Any]]
 
 
 def entries(key: Any, shape: tuple[int, ...]) -> tuple[list[slice | int], list[int]]:
@@ -38,6 +42,51 @@ def entries(key: Any, shape: tuple[int, ...]) -> tuple[list[slice | int], list[i
             found.append(_entry(entry, *next(extents)))
         axis += entry is None or isinstance(found[-1], slice)
     return found, added
+
+
+def array_in(key: Any, shape: tuple[int, ...]) -> tuple[Any, int, NDArray] | None:
+    """The mask or the vector of indices in a key: the key with a whole slice in its place, its axis, and the indices.
+
+    Raises:
+        UnsupportedError: for several of them, for one of several axes, and beside indices, which numpy would move in front.
+        InvalidInputError: if a mask is not as long as its axis.
+        IndexError: if an index is out of bounds.
+    """
+    given = list(key) if isinstance(key, tuple) else [key]
+    at = [place for place, entry in enumerate(given) if isinstance(entry, list) or getattr(entry, "ndim", 0)]
+    if not at:
+        return None
+    entry = given[at[0]]
+    rest = [each for place, each in enumerate(given) if place not in at]
+    if len(at) > 1 or np.ndim(entry) != 1 or not all(each is None or each is Ellipsis or isinstance(each, slice) for each in rest):
+        raise UnsupportedError(
+            "Several masks or arrays in brackets, one of several axes, or one beside an index, is not there yet. Nearest: one mask"
+            " along one axis with slices; ts.where(mask, x, 0) for a mask of the whole array"
+        )
+    given[at[0]] = slice(None)
+    before = [each for each in given[: at[0]] if each is not None]
+    axis = len(before)
+    if Ellipsis in before:
+        axis = len(shape) - sum(each is not None for each in given[at[0] :])
+    if axis >= len(shape):
+        raise InvalidInputError(f"{len(given)} entries in brackets of an array of {len(shape)} axes")
+    return tuple(given), axis, indices(entry, axis, shape[axis])
+
+
+def indices(entry: Any, axis: int, extent: int) -> NDArray:
+    """The indices that a mask or a vector selects along an axis; a mask or vector of Spark is computed now."""
+    values = np.asarray(entry.compute() if hasattr(entry, "compute") else entry)
+    if values.dtype.kind == "b":
+        if len(values) != extent:
+            raise InvalidInputError(f"A mask of {len(values)} elements along axis {axis}, which has {extent}; expected as many")
+        return np.flatnonzero(values)
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        raise UnsupportedError(f"{values.dtype.name} values, {values.ndim} axes, in brackets; expected a vector of indices, or a mask")
+    found: NDArray = values.astype(np.int64)
+    wrong = found[(found < -extent) | (found >= extent)]
+    if len(wrong):
+        raise IndexError(f"index {wrong[0]} is out of bounds for axis {axis} with size {extent}")
+    return np.where(found < 0, found + extent, found)
 
 
 def _entry(entry: Any, axis: int, extent: int) -> slice | int:

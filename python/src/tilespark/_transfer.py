@@ -387,6 +387,16 @@ def mapped(
         return packed.mapInArrow(run, packed.schema)  # type: ignore[arg-type]
 
 
+def selected(packed: DataFrame, kind: Kind, axis: int, indices: NDArray, dtype: np.dtype[Any]) -> DataFrame:
+    """The blocks of a packed DataFrame with only some indices, ascending, along an axis of the stored matrix or volume."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]
+    run = _worker.block_selector(indices, axis, kind.offsets, kind.sizes, dtype.name)
+    with translated():
+        return packed.mapInArrow(run, packed.schema)  # type: ignore[arg-type]
+
+
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
