@@ -126,6 +126,110 @@ def test_a_function_of_numpy():
     close(b, np.log1p(a) ** 2)
 
 
+@pytest.mark.smoke
+def test_z_scores():
+    a = np.random.default_rng(0).random((60, 7))
+    # task: The z-scores of each column
+    x = ts.from_numpy(a)
+    z = (x - x.mean(0)) / x.std(0)
+    # end
+    close(z.compute(), (a - a.mean(0)) / a.std(0))
+
+
+def test_a_step_of_k_means():
+    a = np.random.default_rng(0).random((90, 3))
+    x, centres = ts.from_numpy(a, blocks=(40, 3)), a[:4].copy()
+    # task: A step of k-means: each row's nearest centre, and the mean of its rows
+    nearest = ((x[:, None] - centres) ** 2).sum(-1).argmin(1)
+    members = (nearest[:, None] == np.arange(len(centres))).astype(float)
+    means = (members.T @ x) / members.sum(0)[:, None]
+    # end
+    wanted = ((a[:, None] - centres) ** 2).sum(-1).argmin(1)
+    np.testing.assert_array_equal(nearest.compute(), wanted)
+    close(means.compute(), np.stack([a[wanted == each].mean(0) for each in range(4)]))
+
+
+def test_a_matrix_of_low_rank():
+    a = np.random.default_rng(0).random((80, 12))
+    x = ts.from_numpy(a)
+    # task: The nearest matrix of rank 3
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    low = (u[:, :3] * s[:3]) @ vh[:3]
+    # end
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    close(low.compute(), (u[:, :3] * s[:3]) @ vh[:3])
+
+
+def test_least_squares():
+    random = np.random.default_rng(0)
+    a, b = random.random((200, 5)), random.random(200)
+    # task: Least squares
+    x, y = ts.from_numpy(a), ts.from_numpy(b)
+    coefficients, squares, rank, _ = np.linalg.lstsq(x, y, rcond=None)
+    # end
+    expected = np.linalg.lstsq(a, b, rcond=None)
+    close(coefficients.compute(), expected[0])
+    close(squares.compute(), expected[1])
+    assert rank == 5
+
+
+def test_nearest_neighbours():
+    random = np.random.default_rng(0)
+    a, b = random.random((20, 6)), random.random((100, 6))
+    # task: The three nearest rows of another matrix, with their distances
+    x, y = ts.from_numpy(a), ts.from_numpy(b)
+    nearest = ts.knn(x, y, 3, "euclidean").orderBy("query", "rank").toPandas()
+    # end
+    distances = np.linalg.norm(a[:, None] - b, axis=-1)
+    np.testing.assert_array_equal(nearest["neighbour"].to_numpy().reshape(20, 3), np.argsort(distances, axis=1)[:, :3])
+    close(nearest["score"].to_numpy().reshape(20, 3), np.sort(distances, axis=1)[:, :3])
+
+
+@pytest.mark.smoke
+def test_some_of_the_rows():
+    a = np.random.default_rng(0).random((100, 9))
+    x = ts.from_numpy(a, blocks=(30, 4))
+    # task: The rows whose mean is above one half
+    bright = x[x.mean(1) > 0.5]
+    # end
+    np.testing.assert_array_equal(bright.compute(), a[a.mean(1) > 0.5])
+
+
+def test_a_stack_of_images():
+    images = list(np.random.default_rng(0).random((4, 20, 30)))
+    # task: Images as the planes of a volume, and its mean image
+    volume = ts.stack([ts.from_numpy(image) for image in images])
+    mean = volume.mean(0)
+    # end
+    np.testing.assert_array_equal(volume.compute(), np.stack(images))
+    close(mean.compute(), np.mean(images, axis=0))
+
+
+def test_a_convolution_of_volumes():
+    from scipy import signal
+
+    random = np.random.default_rng(0)
+    a, b = random.random((20, 18, 16)), random.random((3, 5, 4))
+    # task: The convolution of two volumes
+    v, kernel = ts.from_numpy(a), ts.from_numpy(b)
+    blurred = ts.signal.fftconvolve(v, kernel, mode="same")
+    # end
+    close(blurred.compute(), signal.fftconvolve(a, b, mode="same"))
+
+
+@pytest.mark.smoke
+def test_a_series_of_volumes_filtered_along_time():
+    a = np.random.default_rng(0).random((24, 6, 5, 4))
+    series = ts.from_numpy(a)
+    # task: A series of volumes, one each 2 s, without frequencies above 0.1 Hz
+    kept = np.fft.rfftfreq(len(series), d=2.0) <= 0.1
+    spectrum = np.fft.rfft(series, axis=0) * kept[:, None, None, None]
+    slow = np.fft.irfft(spectrum, len(series), axis=0)
+    # end
+    mask = (np.fft.rfftfreq(24, d=2.0) <= 0.1)[:, None, None, None]
+    close(slow.compute(), np.fft.irfft(np.fft.rfft(a, axis=0) * mask, 24, axis=0))
+
+
 def test_typical_mistakes():
     a, b = np.zeros((4, 3)), np.zeros((4, 3))
     x, y = ts.from_numpy(a), ts.from_numpy(b)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _transfer
+from . import _blocks, _leading, _transfer
 from ._arguments import flag, integers, location, numpy_dtype
 from ._array import BlockArray, from_numpy, is_dataframe
 from ._labels import Labels, checked_spacing, labels_of
@@ -32,11 +32,12 @@ def read_npy(
     spacing: float | Sequence[float] | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """The array in a ``.npy`` file of 1 to 3 axes. Blocks are read when they are needed; a vector is read now.
+    """The array in a ``.npy`` file. Blocks are read when they are needed; a vector is read now.
 
     Args:
         path: a local path, or one on any file system that Spark reads; a vector's file must be readable by this Python too.
-        blocks: the shape of a full block, -1 for a whole axis; by default at most 8 MiB, for large volumes 32 MiB.
+        blocks: the shape of a full block, -1 for a whole axis; by default at most 8 MiB, for large volumes 32 MiB. Of more
+            than three axes, the last three are cut.
         dtype: ``float32`` or ``float64`` to convert while reading; by default the file's own type.
         spacing: distance between neighbours along the axes.
         spark: the session; by default the active one.
@@ -54,6 +55,9 @@ def read_npy(
             raise
         return from_numpy(vector if dtype is None else vector.astype(dtype), blocks, spacing=spacing, spark=spark)
     array = BlockArray(df)
+    of_file = df.schema["values"].metadata.get("npy.shape")
+    if of_file is not None:
+        array = _leading.split(array, tuple(map(int, of_file.split(","))))
     array._labels = Labels(spacing=checked_spacing(spacing, array.ndim))
     return array
 
@@ -75,9 +79,15 @@ def _stored(
             kind = _blocks.kind_of(schema)
             extents = _blocks.stated_extents(schema, kind)
             assert extents is not None
+            of_file = schema["values"].metadata.get("npy.shape")
             names = schema["values"].metadata.get("zarr.dimensionNames", extents)
             dropped = tuple(range(len(extents) - len(names)))
-            shape = _blocks.stored_block_shape(blocks, extents[len(dropped) :], dropped, False)
+            if of_file is None:
+                shape = _blocks.stored_block_shape(blocks, extents[len(dropped) :], dropped, 0)
+            else:
+                own = tuple(map(int, of_file.split(",")))
+                thickness, *rest = _blocks.stored_block_shape(blocks, own, (), len(own) - 3)
+                shape = (_blocks.divisor(own[-3], thickness), *rest)
             df = reader.option("blockShape", numbers(shape)).load(path)
     return df, schema
 
@@ -275,7 +285,7 @@ def from_xarray(
     """A BlockArray with the present values of an ``xarray.DataArray``, its dimensions' names, coordinates and spacing.
 
     Args:
-        data: a DataArray of 1 to 3 dimensions.
+        data: a DataArray.
         blocks: see :func:`from_numpy`.
         batch: see :func:`from_numpy`.
         spacing: see :func:`from_numpy`; by default the distance between each axis' coordinates, for times in seconds, and 1

@@ -53,7 +53,7 @@ def array_in(key: Any, shape: tuple[int, ...]) -> tuple[Any, int, NDArray] | Non
         IndexError: if an index is out of bounds.
     """
     given = list(key) if isinstance(key, tuple) else [key]
-    at = [place for place, entry in enumerate(given) if isinstance(entry, list) or getattr(entry, "ndim", 0)]
+    at = [place for place, entry in enumerate(given) if isinstance(entry, list) or np.ndim(entry) > 0]
     if not at:
         return None
     entry = given[at[0]]

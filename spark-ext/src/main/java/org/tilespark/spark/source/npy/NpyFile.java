@@ -23,8 +23,8 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
   /**
    * Reads only the header.
    *
-   * @throws IllegalArgumentException if there is no file of this name, it is no .npy file of a
-   *     matrix or a volume, or its length is not the one that its header states
+   * @throws IllegalArgumentException if there is no file of this name, it is no .npy file of two
+   *     axes or more, or its length is not the one that its header states
    * @throws UncheckedIOException if the file cannot be read
    */
   static NpyFile open(String text, Configuration conf) {
@@ -66,11 +66,16 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
       throw new IllegalArgumentException(path + ": " + e.getMessage(), e);
     }
     int rank = header.shape().rank();
-    if (rank != 2 && rank != 3) {
+    if (rank < 2) {
       throw new IllegalArgumentException(
-          "%s: an array of %s axes, shape %s; expected 2 (a matrix) or 3 (a volume)%s"
-              .formatted(
-                  path, rank, header.shape(), rank == 1 ? "; save a.reshape(1, -1) instead" : ""));
+          "%s: an array of %s axes, shape %s; expected 2 or more; save a.reshape(1, -1) instead"
+              .formatted(path, rank, header.shape()));
+    }
+    if (rank > 3 && header.fortranOrder()) {
+      throw new IllegalArgumentException(
+          ("%s: an array of %s axes in Fortran order; expected C order, or 3 axes at most; save"
+                  + " numpy.ascontiguousarray(a) instead")
+              .formatted(path, rank));
     }
     if (header.fileBytes() != length) {
       throw new IllegalArgumentException(

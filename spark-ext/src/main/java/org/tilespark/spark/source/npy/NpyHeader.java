@@ -3,6 +3,7 @@ package org.tilespark.spark.source.npy;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Objects;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyType;
@@ -51,6 +52,20 @@ public record NpyHeader(
           "Shape %s of %s has more than 2^63 - 1 bytes; the header is damaged"
               .formatted(shape, type.numpyName()));
     }
+  }
+
+  /**
+   * The shape in which blocks hold the array: of more than three axes, all but the last two are
+   * one.
+   */
+  Shape blockShape() {
+    int rank = shape.rank();
+    if (rank <= 3) {
+      return shape;
+    }
+    long[] extents = shape.toArray();
+    long merged = Arrays.stream(extents, 0, rank - 2).reduce(1, Math::multiplyExact);
+    return Shape.of(merged, extents[rank - 2], extents[rank - 1]);
   }
 
   /** Bytes of all elements. */

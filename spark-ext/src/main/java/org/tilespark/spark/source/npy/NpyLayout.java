@@ -8,6 +8,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
@@ -29,6 +30,7 @@ import org.tilespark.spark.source.StoredInput;
  * @param dataOffset bytes before the data
  * @param modificationMillis time of the file's last write, by which a changed file is detected
  * @param columnType element type of the columns
+ * @param shape shape in the file's header
  * @param grid the tiling by blocks
  */
 record NpyLayout(
@@ -39,8 +41,12 @@ record NpyLayout(
     long dataOffset,
     long modificationMillis,
     ElementType columnType,
+    Shape shape,
     BlockGrid grid)
     implements BlockSource {
+  /** The key of the column metadata of a file's shape, if it has more than three axes. */
+  private static final String SHAPE = "npy.shape";
+
   /**
    * The layout that the options ask for.
    *
@@ -52,7 +58,7 @@ record NpyLayout(
     BlockGrid grid =
         BlockGrid.of(
             options.blockShape(),
-            header.shape(),
+            header.blockShape(),
             columnType,
             header.type().parts(),
             header.fortranOrder());
@@ -64,6 +70,7 @@ record NpyLayout(
         header.dataOffset(),
         file.modificationMillis(),
         columnType,
+        header.shape(),
         grid);
   }
 
@@ -72,8 +79,8 @@ record NpyLayout(
    * call.
    */
   @Override
-  public Optional<BlockSource> inBlocks(Shape shape) {
-    return grid.inBlocks(shape)
+  public Optional<BlockSource> inBlocks(Shape wanted) {
+    return grid.inBlocks(wanted)
         .filter(blocks -> blocks.runElements() >= grid.runElements())
         .map(
             blocks ->
@@ -85,6 +92,7 @@ record NpyLayout(
                     dataOffset,
                     modificationMillis,
                     columnType,
+                    shape,
                     blocks));
   }
 
@@ -101,7 +109,7 @@ record NpyLayout(
         && header.bigEndian() == bigEndian
         && header.fortranOrder() == fortranOrder
         && header.dataOffset() == dataOffset
-        && header.shape().equals(Shape.of(grid.extents()));
+        && header.shape().equals(shape);
   }
 
   @Override
@@ -165,7 +173,11 @@ record NpyLayout(
     // type.
     NpyType known =
         columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
-    return ArrayMetadata.empty()
+    MetadataBuilder ofFile = new MetadataBuilder();
+    if (shape.rank() > grid.rank()) {
+      ofFile.putString(SHAPE, shape.text());
+    }
+    return ArrayMetadata.of(ofFile.build())
         .withExtents(Shape.of(grid.extents()))
         .withBlockShape(Shape.of(grid.blockShape()))
         .withAxes("xyz".substring(0, grid.rank()))

@@ -50,7 +50,17 @@ record NpySink(NpyOptions options, PosixTarget file) implements BlockSink {
   public Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
       throws IOException {
     NpyType type = options.fileType(blocks, metadata);
-    NpyHeader header = NpyHeader.forWriting(type, array.shape());
+    NpyHeader header = NpyHeader.forWriting(type, options.shape().orElse(array.shape()));
+    if (!header.blockShape().equals(array.shape())) {
+      throw new IllegalArgumentException(
+          ("Option %s is '%s', and the blocks have the extents %s; expected these, or for a volume"
+                  + " four extents or more, of which all but the last two have the product %s")
+              .formatted(
+                  NpyOptions.SHAPE,
+                  header.shape().text(),
+                  array.shape().text(),
+                  array.shape().extent(0)));
+    }
     PosixTarget.Pending pending = begin(file, header, HiddenFiles.BEAT);
     boolean restored = options.dtype().isEmpty();
     String hidden = pending.file().toString();

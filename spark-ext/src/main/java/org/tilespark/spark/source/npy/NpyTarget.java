@@ -40,7 +40,7 @@ final class NpyTarget implements BlockSink.Target {
       BlockSchema schema) {
     this.temporaryFile = temporaryFile;
     NpyEncoder encoder = new NpyEncoder(schema.elementType(), header.type(), restored);
-    this.columns = new BlockColumns(schema, encoder, header.shape(), extentsSource);
+    this.columns = new BlockColumns(schema, encoder, header.blockShape(), extentsSource);
     this.dataOffset = header.dataOffset();
     this.fileBytes = header.fileBytes();
     this.durable = durable;

@@ -166,6 +166,22 @@ class NpySinkTest extends SparkTest {
             .contains("Option durable is 'maybe'; expected 'true' or 'false'"));
   }
 
+  @Test
+  void moreThanThreeAxesAreAVolumeOfTheFirstAsOne() throws IOException {
+    NpyFixture fixture = new NpyFixture("f4", 3, 4, 5, 6);
+    Dataset<Row> blocks = load("m.npy", fixture.canonical(), "2,5,4");
+    assertEquals("3,4,5,6", blocks.schema().apply("values").metadata().getString("npy.shape"));
+    save(blocks, "shape", "3,4,5,6");
+    assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
+    save(blocks);
+    assertArrayEquals(
+        new NpyFixture("f4", 12, 5, 6).canonical(), Files.readAllBytes(target));
+    assertTrue(
+        refusal(blocks, "shape", "3,5,4,6")
+            .contains("Option shape is '3,5,4,6', and the blocks have the extents 12,5,6"));
+    assertTrue(refusal(blocks, "shape", "x").contains("Option shape is 'x'; expected 1 whole"));
+  }
+
   @Tag("versions")
   @Test
   void thereAndBackInterpretedAndStatic() throws IOException {
