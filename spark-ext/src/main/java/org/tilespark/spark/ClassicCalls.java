@@ -1,9 +1,11 @@
 package org.tilespark.spark;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -35,6 +37,30 @@ final class ClassicCalls {
                       : value);
           return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
               session, operator.plan(session, values));
+        });
+  }
+
+  /**
+   * The DataFrame of a function's result, with the checks and messages of the function in SQL.
+   *
+   * @param tables DataFrames of one session, for the function's first parameters
+   * @param constants other arguments, by parameter
+   */
+  static Dataset<Row> call(
+      TableFunctions function, List<Dataset<Row>> tables, Map<String, Object> constants) {
+    return ErrorBoundary.PLANNING.call(
+        () -> {
+          SparkSession session = (SparkSession) tables.get(0).sparkSession();
+          requireExtension(session);
+          List<LogicalPlan> plans =
+              tables.stream()
+                  .map(df -> ((org.apache.spark.sql.classic.Dataset<Row>) df).logicalPlan())
+                  .toList();
+          return session.withActive(
+              ScalaInterop.supplier(
+                  () ->
+                      org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+                          session, function.plan(session, plans, constants))));
         });
   }
 
