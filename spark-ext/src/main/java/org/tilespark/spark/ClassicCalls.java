@@ -1,5 +1,6 @@
 package org.tilespark.spark;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -7,6 +8,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.NoExtensionException;
@@ -51,11 +53,16 @@ final class ClassicCalls {
     return ErrorBoundary.PLANNING.call(
         () -> {
           SparkSession session = (SparkSession) tables.get(0).sparkSession();
+          session.sparkContext().assertNotStopped();
           requireExtension(session);
-          List<LogicalPlan> plans =
-              tables.stream()
-                  .map(df -> ((org.apache.spark.sql.classic.Dataset<Row>) df).logicalPlan())
-                  .toList();
+          List<LogicalPlan> plans = new ArrayList<>();
+          for (Dataset<Row> table : tables) {
+            LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).logicalPlan();
+            for (LogicalPlan before : List.copyOf(plans)) {
+              plan = Attributes.distinctFrom(before, plan);
+            }
+            plans.add(plan);
+          }
           return session.withActive(
               ScalaInterop.supplier(
                   () ->
