@@ -16,7 +16,7 @@ from ._session import same_session
 from .errors import InvalidInputError, translated
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 Argument = str | int | float | bool | None
 
@@ -61,8 +61,10 @@ def _caller(spark: SparkSession) -> Any:
     if spark not in _callers:
         from py4j.java_gateway import JavaClass
 
+        jvm = spark._jvm
+        assert jvm is not None
         with translated():
-            found = spark._jvm.org.tilespark.spark.PythonCalls  # type: ignore[union-attr]
+            found = jvm.org.tilespark.spark.PythonCalls
         _callers[spark] = found if isinstance(found, JavaClass) else None  # without the jar a query says what lacks
     return _callers[spark]
 

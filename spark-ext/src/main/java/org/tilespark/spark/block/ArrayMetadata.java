@@ -164,6 +164,8 @@ public final class ArrayMetadata {
    * false for shapes of another rank.
    */
   public boolean states(Optional<Shape> extents, Optional<Shape> blockShape) {
+    Require.given(extents, "ArrayMetadata.states", "extents");
+    Require.given(blockShape, "ArrayMetadata.states", "blockShape");
     return isStated(EXTENTS, extents) && isStated(BLOCK_SHAPE, blockShape);
   }
 
