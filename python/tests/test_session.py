@@ -120,7 +120,7 @@ def test_first_calls_run_no_job(client):
 def archive(cache: Path) -> Path:
     """Where the session looks for an archive of classes."""
     done = python(
-        "import tilespark._session as s; print(s.class_archive(s._spark_home(), s.jar_path()))", XDG_CACHE_HOME=str(cache)
+        "import tilespark._session as s; print(s.class_archive(s.spark_home(), s.jar_path()))", XDG_CACHE_HOME=str(cache)
     )
     file = Path(done.stdout.strip())
     assert file.is_relative_to(cache), done.stderr
@@ -136,6 +136,15 @@ def test_an_archive_of_classes_is_used_where_it_exists(tmp_path):
     done = python(configure, XDG_CACHE_HOME=str(tmp_path))
     assert f"'-XX:SharedArchiveFile={file} -Xlog:cds*=off -Dmine=1'" in done.stdout, done.stderr
     assert "/jars/*:" in done.stdout, "the archive serves a class path that begins with Spark's jars"
+
+
+def test_no_archive_is_used_where_one_is_made(tmp_path):
+    option = "-XX:ArchiveClassesAtExit=mine"
+    configure = CONFIGURE.replace("builder)", f"builder.config('spark.driver.extraJavaOptions', '{option}'))")
+    archive(tmp_path).write_bytes(b"")
+    done = python(configure, XDG_CACHE_HOME=str(tmp_path))
+    assert option in done.stdout, done.stderr
+    assert "SharedArchiveFile" not in done.stdout
 
 
 def test_dev_class_archive_makes_the_file_that_configure_uses(tmp_path, monkeypatch):

@@ -44,8 +44,8 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
     Values of these keys in the builder, ``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-submit`` are kept.
     Executors on this machine find cuBLAS and cuFFT in NVIDIA's Python packages (the wheel's extra ``cuda``), and
     OpenBLAS in numpy's. Workers of a local session run this Python, unless the environment variable ``PYSPARK_PYTHON``
-    names another one. If ``dev/class-archive`` has made a class archive for this Spark and this jar, the JVM starts from
-    it.
+    names another one. If ``python -m tilespark.class_archive`` has made a class archive for this Spark and this jar, the
+    JVM starts from it.
 
     Args:
         builder: ``SparkSession.builder``, with or without other settings; not for a remote server.
@@ -133,7 +133,7 @@ def _spark_defaults() -> dict[str, str]:
     """The settings in spark-defaults.conf, which a builder's settings override."""
     directory = os.environ.get("SPARK_CONF_DIR")
     if not directory:
-        directory = str(_spark_home() / "conf")
+        directory = str(spark_home() / "conf")
     path = Path(directory) / "spark-defaults.conf"
     if not path.is_file():
         return {}
@@ -145,7 +145,7 @@ def _spark_defaults() -> dict[str, str]:
     return settings
 
 
-def _spark_home() -> Path:
+def spark_home() -> Path:
     """The directory of the Spark installation that PySpark starts."""
     import pyspark
 
@@ -153,10 +153,15 @@ def _spark_home() -> Path:
 
 
 def class_archive(home: Path, jar: str) -> Path:
-    """The path at which dev/class-archive stores the class archive for a Spark installation and a jar."""
+    """The path of the class archive for a Spark installation and a jar; dev/class-archive makes the same one."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     key = hashlib.sha256(f"{home.resolve()}\n{Path(jar).resolve()}\n".encode()).hexdigest()[:16]
     return cache / "tilespark" / "class-archives" / f"{key}.jsa"
+
+
+def class_path(home: Path, jar: str) -> str:
+    """The class path with which an archive is made, and with which that of a JVM that uses it must begin."""
+    return f"{home.resolve()}/jars/*:{Path(jar).resolve()}"
 
 
 def _use_class_archive(builder: Any, jar: str, settings: dict[str, Any]) -> None:
@@ -164,13 +169,13 @@ def _use_class_archive(builder: Any, jar: str, settings: dict[str, Any]) -> None
 
     A JVM silently ignores an archive that was made for another Java or other jars.
     """
-    home = _spark_home()
+    home = spark_home()
     archive = class_archive(home, jar)
     path, options = "spark.driver.extraClassPath", "spark.driver.extraJavaOptions"
-    if not archive.is_file() or " " in str(archive) or "SharedArchiveFile" in str(settings.get(options, "")):
+    if not archive.is_file() or " " in str(archive) or re.search("SharedArchiveFile|ArchiveClassesAtExit", str(settings.get(options, ""))):
         return
     for key, ours, separator in (
-        (path, f"{home.resolve()}/jars/*:{Path(jar).resolve()}", ":"),
+        (path, class_path(home, jar), ":"),
         (options, f"-XX:SharedArchiveFile={archive} -Xlog:cds*=off", " "),
     ):
         builder.config(key, separator.join(filter(None, (ours, str(settings.get(key, ""))))))

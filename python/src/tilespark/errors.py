@@ -109,6 +109,8 @@ def from_spark(error: BaseException, method: str = "compute") -> TileSparkError 
         found = _CONDITION.search(text)
         if found:
             condition, reason, state = found.groups()
+            if condition == "TILESPARK_NO_EXTENSION":
+                reason = f"This Spark session lacks the extension (spark.sql.extensions={EXTENSIONS}). {SETUP_HELP}"
             reason = _PACK.sub(f"(in {method})", reason.strip())
             return _class_of(condition)(reason, condition=condition, sql_state=state, jvm_trace=trace)
     for text in texts if type(error).__name__ == "PythonException" else ():

@@ -1,10 +1,14 @@
 package org.tilespark.spark;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.NoExtensionException;
@@ -35,6 +39,35 @@ final class ClassicCalls {
                       : value);
           return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
               session, operator.plan(session, values));
+        });
+  }
+
+  /**
+   * The DataFrame of a function's result, with the checks and messages of the function in SQL.
+   *
+   * @param tables DataFrames of one session, for the function's first parameters
+   * @param constants other arguments, by parameter
+   */
+  static Dataset<Row> call(
+      TableFunctions function, List<Dataset<Row>> tables, Map<String, Object> constants) {
+    return ErrorBoundary.PLANNING.call(
+        () -> {
+          SparkSession session = (SparkSession) tables.get(0).sparkSession();
+          session.sparkContext().assertNotStopped();
+          requireExtension(session);
+          List<LogicalPlan> plans = new ArrayList<>();
+          for (Dataset<Row> table : tables) {
+            LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) table).logicalPlan();
+            for (LogicalPlan before : List.copyOf(plans)) {
+              plan = Attributes.distinctFrom(before, plan);
+            }
+            plans.add(plan);
+          }
+          return session.withActive(
+              ScalaInterop.supplier(
+                  () ->
+                      org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+                          session, function.plan(session, plans, constants))));
         });
   }
 

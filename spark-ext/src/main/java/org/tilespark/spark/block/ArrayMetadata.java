@@ -159,6 +159,20 @@ public final class ArrayMetadata {
     return shape(EXTENTS, rank);
   }
 
+  /**
+   * True if the metadata states these extents and this block shape, or neither where one is absent;
+   * false for shapes of another rank.
+   */
+  public boolean states(Optional<Shape> extents, Optional<Shape> blockShape) {
+    Require.given(extents, "ArrayMetadata.states", "extents");
+    Require.given(blockShape, "ArrayMetadata.states", "blockShape");
+    return isStated(EXTENTS, extents) && isStated(BLOCK_SHAPE, blockShape);
+  }
+
+  private boolean isStated(String key, Optional<Shape> shape) {
+    return text(key).filter(text -> !text.equals(UNKNOWN)).equals(shape.map(Shape::text));
+  }
+
   /** Elements per axis of a full block, if stated; throws as {@link #extents}. */
   public Optional<Shape> blockShape(int rank) {
     return shape(BLOCK_SHAPE, rank);

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentEx
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BooleanType;
@@ -39,12 +40,18 @@ final class SqlArguments {
   /**
    * The arguments' values by the names of their parameters.
    *
+   * @param tables plans for the first parameters, if they are no expressions
+   * @param arguments all other arguments
    * @throws IllegalArgumentException if there are too many arguments, an unknown name, a repeated
    *     one, or a value that its parameter does not accept
    */
-  static Map<String, Object> bind(TableFunctions function, List<Expression> arguments) {
+  static Map<String, Object> bind(
+      TableFunctions function, List<LogicalPlan> tables, List<Expression> arguments) {
     SqlArguments bound = new SqlArguments(function);
     List<Parameter<?>> open = new ArrayList<>(function.parameters());
+    for (LogicalPlan table : tables) {
+      bound.values.put(open.remove(0).name(), table);
+    }
     boolean takesScalars = open.remove(Parameter.SCALARS);
     Map<String, Object> scalars = new LinkedHashMap<>();
     boolean isNamed = false;

@@ -14,6 +14,8 @@ import java.util.stream.Collectors;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -227,8 +229,36 @@ public enum TableFunctions {
         () ->
             plan(
                 sqlName(),
-                SqlArguments.bind(this, ScalaInterop.list(expressions)),
+                SqlArguments.bind(this, List.of(), ScalaInterop.list(expressions)),
                 Optional.empty()));
+  }
+
+  /**
+   * The plan of a call by the function's name, with the messages of a call in SQL.
+   *
+   * @param tables plans for the first parameters
+   * @param constants other arguments, by parameter
+   * @throws IllegalArgumentException if the arguments do not fit the operator
+   */
+  public LogicalPlan plan(
+      SparkSession session, List<LogicalPlan> tables, Map<String, Object> constants) {
+    List<Expression> named =
+        constants.entrySet().stream()
+            .<Expression>map(
+                each ->
+                    new NamedArgumentExpression(
+                        each.getKey(), Literal$.MODULE$.apply(each.getValue())))
+            .toList();
+    return plan(sqlName(), SqlArguments.bind(this, tables, named), Optional.of(session));
+  }
+
+  /**
+   * The function with a name.
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  public static TableFunctions named(String sqlName) {
+    return valueOf(sqlName.toUpperCase(Locale.ROOT));
   }
 
   /**

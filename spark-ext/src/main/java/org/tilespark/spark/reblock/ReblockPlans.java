@@ -443,11 +443,9 @@ public final class ReblockPlans {
                 .isPresent());
   }
 
+  /** Metadata below a projection, which may have made these blocks from blocks of another rank. */
   private boolean isSaying(Metadata metadata) {
-    ArrayMetadata said = ArrayMetadata.of(metadata);
-    int rank = frame.kind().rank();
-    return said.extents(rank).equals(frame.extents())
-        && said.blockShape(rank).equals(frame.blockShape());
+    return ArrayMetadata.of(metadata).states(frame.extents(), frame.blockShape());
   }
 
   // ---- cut, shuffle, assemble

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.NoSuchFileException;
 import org.apache.spark.TaskContext;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -22,14 +23,15 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 final class SourceReaderFactory implements PartitionReaderFactory {
   private final BlockSource source;
   private final StructType columns;
-  private final SerializableConfiguration conf;
+  // Of thousands of entries: as part of a task, it took most of the time in which tasks are read
+  private final Broadcast<SerializableConfiguration> conf;
   private final Backend backend;
   private final long batchBytes;
 
   SourceReaderFactory(
       BlockSource source,
       StructType columns,
-      SerializableConfiguration conf,
+      Broadcast<SerializableConfiguration> conf,
       Backend backend,
       long batchBytes) {
     this.source = source;
@@ -67,7 +69,7 @@ final class SourceReaderFactory implements PartitionReaderFactory {
           source,
           columns,
           (BlockRanges) partition,
-          conf.value(),
+          conf.value().value(),
           batchBytes,
           memory.newChild(source.format() + " read " + source.path() + " " + partition),
           runtime.hostTransposer());

@@ -30,6 +30,7 @@ import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.rows.BlockScan;
 
@@ -333,7 +334,11 @@ final class SourceScan
     return new SourceReaderFactory(
         source,
         columns,
-        new SerializableConfiguration(conf),
+        SparkSession.active()
+            .sparkContext()
+            .broadcast(
+                new SerializableConfiguration(conf),
+                ScalaInterop.classTag(SerializableConfiguration.class)),
         TileSparkConf.BACKEND.read(TileSparkConf.session()),
         TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()));
   }
