@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _progress, _slices, _transfer
+from . import _blocks, _explain, _progress, _slices, _transfer
 from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
@@ -877,15 +877,23 @@ class BlockArray:
         return self
 
     def explain(self, mode: str | bool | None = None) -> None:
-        """Prints the plan, with the backend of each operator and the reason for it.
+        """Prints the plan in about ten lines: each operator of tilespark, from the result down, with its backend and the reason
+        for it, the way in which tasks share the work, and what is exchanged.
 
         Args:
-            mode: as in Spark's ``DataFrame.explain``: ``"formatted"``, for example.
+            mode: a mode of Spark's ``DataFrame.explain`` for Spark's whole plan: ``"simple"`` or False, ``"formatted"``,
+                ``"extended"`` or True, ``"cost"``, ``"codegen"``.
+
+        Raises:
+            InvalidInputError: if ``mode`` is none of these.
         """
         if not (mode is None or isinstance(mode, bool) or (isinstance(mode, str) and mode in _EXPLAIN_MODES)):
             raise InvalidInputError(f"explain({mode!r}); expected one of {', '.join(_EXPLAIN_MODES)}, True or False")
         with translated():
-            self._df.explain(mode)
+            if mode is None:
+                print(_explain.summary(repr(self), _explain.text_of(self._df)))
+            else:
+                self._df.explain(mode)
 
     def validate(self) -> DataFrame:
         """All defects of the blocks, as a DataFrame (code, block, found, expected); empty if there are none."""
