@@ -21,7 +21,7 @@ from ._dispatch import call_function
 from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, with_number
 from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
-from ._labels import Labels, checked_spacing
+from ._labels import Labels, before, checked_spacing, of_two
 from ._reductions import Axis, Reduction, Spread, reduction, spread
 from ._session import check, session
 from ._sql import Argument, call, numbers, quoted
@@ -167,12 +167,14 @@ class BlockArray:
 
     @property
     def spacing(self) -> tuple[float, ...]:
-        """Distance between neighbours along each axis; for a spectrum, between the samples of the transformed array."""
+        """Distance between neighbours along each axis, NaN if its coordinates were uneven or not finite; for a spectrum, between
+        the samples of the transformed array.
+        """
         return self._labels.spacing or (1.0,) * self.ndim
 
     @property
     def dims(self) -> tuple[str, ...] | None:
-        """Names of the axes, if :func:`from_xarray` set them."""
+        """Names of the axes, if :func:`from_xarray` set them; ``freq_time`` after a transform along ``time``, as in xrft."""
         return self._labels.dims
 
     def __len__(self) -> int:
@@ -240,7 +242,8 @@ class BlockArray:
         if isinstance(axis, str):
             columns = [name for at, name in enumerate(self._kind.offsets) if at not in self._dropped]
             own = [self._batch, *columns] if self._is_batch else columns
-            for names in (list(self.dims or ()), list(_LETTERS[: self.ndim]), own):
+            dims = list(self.dims or ())
+            for names in (dims, list(map(before, dims)), list(_LETTERS[: self.ndim]), own):
                 if axis in names:
                     return names.index(axis)
         else:
@@ -352,7 +355,8 @@ class BlockArray:
         """The array with elements added before and after each axis, as by ``numpy.pad``.
 
         Args:
-            pad_width: one number for all sides, ``(before, after)`` for all axes, or a pair for each axis.
+            pad_width: one number for all sides, ``(before, after)`` for all axes, or a pair for each axis; or a mapping from
+                axes to numbers or pairs, ``{"time": (0, 5)}``.
             mode: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"`` or ``"wrap"``.
             constant_values: one number, for the mode ``"constant"``.
         """
@@ -371,7 +375,10 @@ class BlockArray:
         Raises:
             InvalidInputError: if the result has no elements.
         """
-        return self._called("crop", self._labels.of_axes(), widths=self._stored_widths("crop_width", crop_width))
+        widths = self._stored_widths("crop_width", crop_width)
+        ends = zip(self._pairs(crop_width), self.shape, strict=True)
+        labels = self._labels.sliced([slice(first, max(first, extent - last)) for (first, last), extent in ends])
+        return self._called("crop", labels, widths=widths)
 
     def roll(self, shift: Any, axis: Any = None) -> BlockArray:
         """The array with each element moved by ``shift`` along ``axis``, as by ``numpy.roll``.
@@ -393,10 +400,10 @@ class BlockArray:
             by[along] += places
         if self._is_batch and by[0]:
             raise UnsupportedError("roll of a batch of matrices along its first axis; only the matrices can be rolled")
-        stored = by[1:] if self._is_batch else by
+        stored = by[1:] if self._is_batch else list(by)
         for dropped in self._dropped:
             stored.insert(dropped, 0)
-        return self._called("roll", self._labels.of_axes(), shift=numbers(tuple(stored)))
+        return self._called("roll", self._labels.rolled(by), shift=numbers(tuple(stored)))
 
     def reshape(self, *shape: Any) -> BlockArray:
         """The elements in row-major order in another shape of one to three axes, as by ``numpy.reshape``.
@@ -427,7 +434,12 @@ class BlockArray:
         if any(self.shape[each] != 1 for each in at):
             raise InvalidInputError(f"squeeze of the axes {at} of {self._what}; expected axes of one element")
         kept = tuple(extent for each, extent in enumerate(self.shape) if each not in at)
-        return self if len(kept) == self.ndim else self.reshape(kept or (1,))
+        if len(kept) == self.ndim:
+            return self
+        array = self.reshape(kept or (1,))
+        if kept:
+            array._labels = self._labels.sliced([0 if each in at else slice(None) for each in range(self.ndim)])
+        return array
 
     def swapaxes(self, axis1: int | str, axis2: int | str) -> BlockArray:
         """The array with two axes exchanged, as by ``numpy.swapaxes``."""
@@ -462,7 +474,7 @@ class BlockArray:
     def _stored_widths(self, what: str, widths: Any) -> str:
         """Numbers of elements before and after each axis of the stored matrix or volume, from a ``pad_width``."""
         try:
-            pairs = np.broadcast_to(np.asarray(widths), (self.ndim, 2))
+            pairs = np.asarray(self._pairs(widths))
         except ValueError:
             pairs = np.array("")
         if pairs.dtype.kind not in "iu" or (pairs < 0).any():
@@ -476,6 +488,13 @@ class BlockArray:
         for dropped in self._dropped:
             stored.insert(dropped, (0, 0))
         return "; ".join(map(numbers, stored))
+
+    def _pairs(self, widths: Any) -> Any:
+        """Numbers of elements before and after each axis, from a ``pad_width``; axes that a mapping does not name have none."""
+        if isinstance(widths, Mapping):
+            of = {self._axis(axis): each for axis, each in widths.items()}
+            widths = [tuple(np.broadcast_to(np.asarray(of.get(axis, 0)), 2)) for axis in range(self.ndim)]
+        return np.broadcast_to(np.asarray(widths), (self.ndim, 2))
 
     @staticmethod
     def _section(section: Any) -> tuple[int, ...]:
@@ -636,12 +655,12 @@ class BlockArray:
         if not axes or len(set(axes)) != len(axes):
             raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once, one or more")
         if self._is_batch and (0 in axes or not keeps):  # the result is no batch
-            return self._as_volume()._reduced(name, axes, keeps, **arguments)
+            volume = self._as_volume()
+            volume._labels = self._labels
+            return volume._reduced(name, axes, keeps, **arguments)
         own = [each for each in range(self._kind.rank) if each not in self._dropped]
         stored = tuple(own[each - self._is_batch] for each in axes)
-        labels = self._labels.of_axes()
-        if not keeps:
-            labels = labels.sliced([0 if each in axes else slice(None) for each in range(self.ndim)])
+        labels = self._labels.reduced(axes, self.ndim, keeps)
         df = call(self._kind.function(name), {"a": self._df}, axis=numbers(stored), **arguments)
         array = self._of(df, labels)
         if keeps:
@@ -832,7 +851,7 @@ class BlockArray:
         df = call(first._kind.function("zip"), tables, expression=expression, missing=missing, **scalars)
         dropped = tuple(axis for axis in first._dropped if axis in second._dropped)
         keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
-        labels = self._labels if self.ndim >= partner.ndim else partner._labels
+        labels = of_two(self._labels, partner._labels, (self.ndim, partner.ndim))
         return BlockArray(
             df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, labels=labels, keep=keep
         )
@@ -991,6 +1010,7 @@ class BlockArray:
                 f"to_zarr({store!r}) of {self._what}: arrays of 2 or 3 axes are written; use zarr.save(path, x.compute())"
             )
         source = self._as_volume() if self._is_batch else self
+        spacing = self._labels.stated_spacing()
         given: dict[str, Any] = {
             "component": component,
             "chunks": None if chunks is None else _zarr_shape("chunks", chunks, self.ndim),
@@ -998,7 +1018,7 @@ class BlockArray:
             "dtype": _blocks.supported(self.dtype if dtype is None else dtype).name,
             "extents": numbers(source._extents),
             "dimension_names": None if self.dims is None else ",".join(self.dims),
-            "spacing": None if self._labels.spacing is None else ",".join(map(repr, map(float, self._labels.spacing))),
+            "spacing": None if spacing is None else ",".join(map(repr, map(float, spacing))),
             **(options or {}),
         }
         with translated("to_zarr"), _progress.shown(self.spark):
@@ -1056,12 +1076,15 @@ class BlockArray:
 
     def to_xarray(self, name: str | None = None) -> Any:
         """The whole array as an ``xarray.DataArray``, with name, attributes, dimensions and coordinates from
-        :func:`from_xarray`.
+        :func:`from_xarray`. The dimension ``time`` of a spectrum is ``freq_time``, as in xrft, with the frequencies as its
+        coordinates, in cycles per unit of the spacing, in the order of the elements.
+
+        Args:
+            name: the name of the result; by default this array's.
         """
         import xarray
 
-        dims, coords = self._labels.dims, self._labels.coords
-        known = {key: value for key, value in coords.items() if set(value.dims) <= set(dims or ())}
+        dims, known = self._labels.coordinates(self.shape)
         own = self._labels.name if name is None else name
         return xarray.DataArray(self.compute(), dims=dims, coords=known or None, name=own, attrs=self._labels.attrs)
 
@@ -1291,7 +1314,7 @@ def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | 
     whole = first
     for other in found[1:]:
         df = call(first._kind.function("concat"), {"a": whole._df, "b": other._df}, axis=letter)
-        whole = whole._of(df, first._labels.of_axes(), other._keep)
+        whole = whole._of(df, first._labels.joined(along), other._keep)
     return whole
 
 

@@ -13,6 +13,7 @@ from . import _blocks
 from ._arguments import flag, integers, many, number
 from ._array import BlockArray, as_array
 from ._blocks import VOLUME
+from ._labels import Labels, before, frequencies_of
 from ._sql import call, numbers
 from .errors import InvalidInputError, UnsupportedError, translated
 
@@ -334,7 +335,7 @@ def _forward(
     along, lengths = _axes(array, axes, s)
     array = _cropped(array, along, lengths)
     pad = None if lengths is None else numbers(lengths)
-    spacing = array._labels.spacing
+    spacing = array._labels.spacing_or_one()
     raised = _Raised.of(array)
     if flag("permuted", permuted) and not raised.is_volume:
         raise UnsupportedError(f"{name} of {array._what} with permuted=True; expected a volume")
@@ -353,7 +354,17 @@ def _forward(
         padTo=pad,
         spacing=None if spacing is None else numbers(tuple(spacing[axis] for axis in along)),
     )
-    return raised.lowered(df)
+    shifted = shift is True or shift in ("spectrum", "both")
+    found = {
+        axis: frequencies_of(
+            array._known_shape[axis] if lengths is None else max(lengths[at], 1),
+            array.spacing[axis],
+            real and at == len(along) - 1,
+            shifted,
+        )
+        for at, axis in enumerate(along)
+    }
+    return raised.lowered(df, array._labels.of_spectrum(found, array.ndim))
 
 
 def _shift(shift: bool | str | None) -> str | None:
@@ -385,7 +396,8 @@ def _inverse(
         if (transform.half is not None) != real:
             raise _not_inverse(name, real)
         _require_made(name, array, transform, s, axes)
-        return _Raised.of(array).lowered(call("volume_ifft", {"input": array._df}, norm=norm, **options))
+        labels = array._labels.of_inverse(transform.axes, array.ndim)
+        return _Raised.of(array).lowered(call("volume_ifft", {"input": array._df}, norm=norm, **options), labels)
     along, lengths = _axes(array, axes, s)
     if len(along) == 3 and along != (0, 1, 2):  # a halved axis must be last, here z
         turned = _inverse(array.transpose(along), s, None, norm, shift, decomposition, missing, real=real)
@@ -407,7 +419,7 @@ def _inverse(
         realExtent=half,
         **options,
     )
-    return raised.lowered(df)
+    return raised.lowered(df, array._labels.of_inverse(along, array.ndim))
 
 
 @dataclass(frozen=True)
@@ -440,9 +452,9 @@ class _Raised:
     def letters(self, along: tuple[int, ...]) -> str:
         return "".join(_LETTERS[self.axes[axis]] for axis in along)
 
-    def lowered(self, df: DataFrame) -> BlockArray:
-        """Converts a volume back to an array of the original rank."""
-        array, labels = self.array, self.array._labels.of_axes()
+    def lowered(self, df: DataFrame, labels: Labels) -> BlockArray:
+        """Converts a volume back to an array of the original rank; ``labels`` has the order of the original axes."""
+        array = self.array
         if self.is_volume:
             with translated():
                 labels = labels.transposed(_blocks.axis_order(array._df.schema, df.schema))
@@ -470,7 +482,7 @@ def _padded(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] 
 
 def _rolled(x: Any, axes: _Axes | None, step: Callable[[int], int]) -> BlockArray:
     array = as_array(x)
-    chosen: Any = range(array.ndim) if axes is None else axes if isinstance(axes, str) else many(axes)
+    chosen: Any = range(array.ndim) if axes is None else _each(array, axes)
     along = [array._axis(axis) for axis in chosen]
     return array.roll(tuple(step(array.shape[axis]) for axis in along), tuple(along))
 
@@ -531,6 +543,8 @@ def _spectrum(operator: str, x: Any) -> BlockArray:
     array = _volume(operator, x)
     if not _blocks.is_spectrum(array._df.schema):
         raise InvalidInputError(f"{operator} of an array that is no spectrum; expected what tilespark.fft.fftn or rfftn gives")
+    if not _blocks.is_mixed(array._df.schema):
+        array._labels.require_spacing(operator, _blocks.transform_of(array._df.schema).axes)
     return array
 
 
@@ -541,7 +555,7 @@ def _axes(array: BlockArray, axes: Any, s: Any) -> tuple[tuple[int, ...], tuple[
         rank = array.ndim if lengths is None else len(lengths)
         along = tuple(range(array.ndim - rank, array.ndim)) if rank <= array.ndim else ()
     else:
-        along = tuple(array._axis(axis) for axis in (axes if isinstance(axes, str) else many(axes)))
+        along = tuple(array._axis(axis) for axis in _each(array, axes))
     if not along or len(set(along)) != len(along) or (lengths is not None and len(lengths) != len(along)):
         raise InvalidInputError(f"axes {axes} and s {s} of an array of {array.ndim} axes; expected each axis once, s one for each")
     if lengths is None:
@@ -549,6 +563,13 @@ def _axes(array: BlockArray, axes: Any, s: Any) -> tuple[tuple[int, ...], tuple[
     if any(length < 1 and length != -1 for length in lengths):
         raise InvalidInputError(f"s is {s}; expected lengths of 1 or more, or -1 for an axis as long as it is")
     return along, tuple(array.shape[axis] if length == -1 else length for axis, length in zip(along, lengths, strict=True))
+
+
+def _each(array: BlockArray, axes: Any) -> Any:
+    """The axes one by one: a text is the name of one axis, or has a letter for each."""
+    dims = array.dims or ()
+    is_name = isinstance(axes, str) and axes in (*dims, *map(before, dims))
+    return axes if isinstance(axes, str) and not is_name else many(axes)
 
 
 def _windows(window: Any) -> str | None:
