@@ -426,7 +426,7 @@ class BlockArray:
 
     flatten = ravel
 
-    def squeeze(self, axis: int | Sequence[int] | None = None) -> BlockArray:
+    def squeeze(self, axis: int | str | Sequence[int | str] | None = None) -> BlockArray:
         """The array without all axes of extent 1, or those in ``axis``, as by ``numpy.squeeze``; one axis stays."""
         at = [each for each, extent in enumerate(self.shape) if extent == 1]
         if axis is not None:
@@ -475,6 +475,8 @@ class BlockArray:
         """Numbers of elements before and after each axis of the stored matrix or volume, from a ``pad_width``."""
         try:
             pairs = np.asarray(self._pairs(widths))
+        except InvalidInputError:  # no such axis
+            raise
         except ValueError:
             pairs = np.array("")
         if pairs.dtype.kind not in "iu" or (pairs < 0).any():

@@ -357,7 +357,7 @@ def _forward(
     shifted = shift is True or shift in ("spectrum", "both")
     found = {
         axis: frequencies_of(
-            array._known_shape[axis] if lengths is None else max(lengths[at], 1),
+            array._known_shape[axis] if lengths is None else lengths[at],
             array.spacing[axis],
             real and at == len(along) - 1,
             shifted,
