@@ -85,7 +85,8 @@ def test_long_plans_are_counted(capsys):
 
 def test_modes_of_spark_show_the_whole_plan(capsys):
     x = ts.from_numpy(np.ones((4, 6)), (2, 3)).T
-    for mode, word in (("simple", "Physical Plan"), (False, "Physical Plan"), ("formatted", "Backend: "), (True, "Analyzed Logical")):
+    words = {"simple": "Physical Plan", False: "Physical Plan", "formatted": "Backend: ", True: "Analyzed Logical"}
+    for mode, word in words.items():
         x.explain(mode)
         assert word in capsys.readouterr().out
     with pytest.raises(ts.InvalidInputError, match="formatted"):
@@ -96,8 +97,8 @@ PLAN = """== Physical Plan ==
 AdaptiveSparkPlan isFinalPlan=true
 +- == Final Plan ==
    ResultQueryStage 1
-   +- BlockStage volume (8, 8, 8): those of all blocks along [0], of pieces (volume 8 x 8 x 8, missing=error, shuffle predicted \
-at least 3145728 bytes per array into 2 blocks), into pieces (volume every 2) [backend=auto -> gpu: NVIDIA H200, and 1 more]
+   +- BlockStage volume (8, 8, 8): those of all blocks along [0], of pieces (volume 8 x 8 x 8, missing=error, shuffle \
+predicted at least 3145728 bytes per array into 2 blocks), into pieces (volume every 2) [backend=auto -> gpu: NVIDIA H200, and 1 more]
       +- ShuffleQueryStage 0
          +- Exchange hashpartitioning(x#1L, 2), REPARTITION_BY_NUM, [plan_id=9]
             +- PieceUnion

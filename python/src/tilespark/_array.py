@@ -167,8 +167,9 @@ class BlockArray:
 
     @property
     def spacing(self) -> tuple[float, ...]:
-        """Distance between neighbours along each axis, NaN if its coordinates were uneven or not finite; for a spectrum, between
-        the samples of the transformed array.
+        """Distance between neighbours along each axis; for a spectrum, between the samples of the transformed array.
+
+        NaN for an axis whose coordinates in xarray were uneven or not finite.
         """
         return self._labels.spacing or (1.0,) * self.ndim
 

@@ -78,7 +78,10 @@ class Labels:
         return rest if keepdims else rest.sliced([0 if axis in axes else slice(None) for axis in range(rank)])
 
     def rolled(self, shifts: Sequence[int]) -> Labels:
-        """The labels of an array whose elements move by ``shifts`` along each axis: frequencies move too, as fftshift needs, other coordinates are dropped."""
+        """The labels of an array whose elements move by ``shifts`` along each axis.
+
+        Frequencies move too, as fftshift needs; other coordinates along these axes are dropped.
+        """
         found = self.frequencies and tuple(
             _rolled(each, shift) for each, shift in zip(self.frequencies, shifts, strict=True)
         )
@@ -122,18 +125,18 @@ class Labels:
         """Checks that the spacing of some axes is known.
 
         Raises:
-            InvalidInputError: if the coordinates of one were uneven or not finite; the message calls the operation ``operator``.
+            InvalidInputError: if the coordinates of one were uneven or not finite; the message names ``operator``.
         """
         for axis in axes:
             if self.spacing and math.isnan(self.spacing[axis]):
+                name = repr(before(self.dims[axis])) if self.dims else str(axis)
                 raise InvalidInputError(
-                    f"{operator} needs the spacing of the axis {before(self.dims[axis]) if self.dims else axis!r}, whose coordinates"
-                    " are uneven or not finite; interpolate to even ones before from_xarray, as data.interp, or say"
-                    " from_xarray(data, spacing=...)"
+                    f"{operator} needs the spacing of the axis {name}, whose coordinates are uneven or not finite; interpolate"
+                    " to even ones before from_xarray, by data.interp for example, or say from_xarray(data, spacing=...)"
                 )
 
     def coordinates(self, shape: Sequence[int]) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
-        """The names of the axes, and the coordinates whose extents are those of an array of ``shape``, as for an xarray.DataArray.
+        """The names of the axes and the coordinates that fit an array of ``shape``, for an xarray.DataArray.
 
         An axis of frequencies has them as its coordinates, in cycles per unit of the coordinates before the transform.
         """
