@@ -345,12 +345,12 @@ def times(unit, *steps):
         ([datetime(2026, 3, 1 + day) for day in range(3)], 86400.0, None),
         (["a", "b", "c"], 1.0, None),
         ([False, True, True], 1.0, None),
-        ([1.0, 2.0, 4.0], 1.0, "'t' are not at equal distances: from 1 to 2"),
-        ([1.0, 1.0, 1.0], 1.0, "'t' are not at equal distances: from 0 to 0"),
-        (times("D", 0, 31, 59), 1.0, r"'t' are not at equal distances: from 2.4192e\+06 to 2.6784e\+06"),
-        ([0.0, np.nan, 2.0], 1.0, "'t' are not all finite: nan"),
-        ([0.0, np.inf, 2.0], 1.0, "'t' are not all finite: inf"),
-        (np.array(["2026-03-01", "NaT", "2026-03-03"], "M8[ns]"), 1.0, "'t' are not all finite: NaT"),
+        ([1.0, 2.0, 4.0], np.nan, "'t' are not at equal distances: from 1 to 2"),
+        ([1.0, 1.0, 1.0], np.nan, "'t' are not at equal distances: from 0 to 0"),
+        (times("D", 0, 31, 59), np.nan, r"'t' are not at equal distances: from 2.4192e\+06 to 2.6784e\+06"),
+        ([0.0, np.nan, 2.0], np.nan, "'t' are not all finite: nan"),
+        ([0.0, np.inf, 2.0], np.nan, "'t' are not all finite: inf"),
+        (np.array(["2026-03-01", "NaT", "2026-03-03"], "M8[ns]"), np.nan, "'t' are not all finite: NaT"),
     ],
 )
 def test_spacing_of_coordinates(coordinates, spacing, warning):

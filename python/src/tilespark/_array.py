@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _leading, _progress, _slices, _transfer
+from . import _blocks, _explain, _leading, _progress, _slices, _transfer
 from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
@@ -21,7 +21,7 @@ from ._dispatch import call_function
 from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, with_number
 from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
-from ._labels import Labels, checked_spacing
+from ._labels import Labels, before, checked_spacing, of_two
 from ._reductions import Axis, Reduction, Spread, reduction, spread
 from ._session import check, session
 from ._sql import Argument, call, numbers, quoted
@@ -174,12 +174,15 @@ class BlockArray:
 
     @property
     def spacing(self) -> tuple[float, ...]:
-        """Distance between neighbours along each axis; for a spectrum, between the samples of the transformed array."""
+        """Distance between neighbours along each axis; for a spectrum, between the samples of the transformed array.
+
+        NaN for an axis whose coordinates in xarray were uneven or not finite.
+        """
         return self._labels.spacing or (1.0,) * self.ndim
 
     @property
     def dims(self) -> tuple[str, ...] | None:
-        """Names of the axes, if :func:`from_xarray` set them."""
+        """Names of the axes, if :func:`from_xarray` set them; ``freq_time`` after a transform along ``time``, as in xrft."""
         return self._labels.dims
 
     def __len__(self) -> int:
@@ -237,7 +240,8 @@ class BlockArray:
         if isinstance(axis, str):
             columns = [name for at, name in enumerate(self._kind.offsets) if at not in self._dropped]
             leading = [self._batch] if self._lead_rank == 1 else [""] * self._lead_rank
-            for names in (list(self.dims or ()), list(_LETTERS[: self.ndim]), [*leading, *columns]):
+            dims = list(self.dims or ())
+            for names in (dims, list(map(before, dims)), list(_LETTERS[: self.ndim]), [*leading, *columns]):
                 if axis in names:
                     return names.index(axis)
         else:
@@ -388,7 +392,8 @@ class BlockArray:
         """The array with elements added before and after each axis, as by ``numpy.pad``.
 
         Args:
-            pad_width: one number for all sides, ``(before, after)`` for all axes, or a pair for each axis.
+            pad_width: one number for all sides, ``(before, after)`` for all axes, or a pair for each axis; or a mapping from
+                axes to numbers or pairs, ``{"time": (0, 5)}``.
             mode: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"`` or ``"wrap"``.
             constant_values: one number, for the mode ``"constant"``.
         """
@@ -413,10 +418,12 @@ class BlockArray:
         Raises:
             InvalidInputError: if the result has no elements.
         """
-        pairs = self._widths("crop_width", crop_width)[: self._lead_rank]
-        part = _leading.sliced(self, [slice(low, max(0, n - high)) for (low, high), n in zip(pairs, self._lead, strict=True)])
-        own = [(0, 0)] * self._lead_rank + self._widths("crop_width", crop_width)[self._lead_rank :]
-        return part._called("crop", self._labels.of_axes(), widths=part._stored_widths("crop_width", own))
+        pairs = self._widths("crop_width", crop_width)
+        ends = [slice(first, max(first, extent - last)) for (first, last), extent in zip(pairs, self.shape, strict=True)]
+        lead = self._lead_rank
+        part = _leading.sliced(self, ends[:lead])
+        widths = part._stored_widths("crop_width", [(0, 0)] * lead + pairs[lead:])
+        return part._called("crop", self._labels.sliced(ends), widths=widths)
 
     def roll(self, shift: Any, axis: Any = None) -> BlockArray:
         """The array with each element moved by ``shift`` along ``axis``, as by ``numpy.roll``.
@@ -442,7 +449,7 @@ class BlockArray:
         rolled = self
         if any(by[: self._lead_rank]):
             rolled = _leading.mapped(self, lambda at, axis, extent: f"pmod({at} + {by[axis]}, {extent})")
-        return rolled._called("roll", self._labels.of_axes(), shift=numbers(tuple(stored)))
+        return rolled._called("roll", self._labels.rolled(by), shift=numbers(tuple(stored)))
 
     def reshape(self, *shape: Any) -> BlockArray:
         """The elements in row-major order in another shape, as by ``numpy.reshape``.
@@ -463,7 +470,7 @@ class BlockArray:
 
     flatten = ravel
 
-    def squeeze(self, axis: int | Sequence[int] | None = None) -> BlockArray:
+    def squeeze(self, axis: int | str | Sequence[int | str] | None = None) -> BlockArray:
         """The array without all axes of extent 1, or those in ``axis``, as by ``numpy.squeeze``."""
         at = [each for each, extent in enumerate(self.shape) if extent == 1]
         if axis is not None:
@@ -471,7 +478,11 @@ class BlockArray:
         if any(self.shape[each] != 1 for each in at):
             raise InvalidInputError(f"squeeze of the axes {at} of {self._what}; expected axes of one element")
         kept = tuple(extent for each, extent in enumerate(self.shape) if each not in at)
-        return self.reshape(kept)
+        if len(kept) == self.ndim:
+            return self
+        array = self.reshape(kept)
+        array._labels = self._labels.sliced([0 if each in at else slice(None) for each in range(self.ndim)])
+        return array
 
     def swapaxes(self, axis1: int | str, axis2: int | str) -> BlockArray:
         """The array with two axes exchanged, as by ``numpy.swapaxes``."""
@@ -506,7 +517,9 @@ class BlockArray:
     def _widths(self, what: str, widths: Any) -> list[tuple[int, int]]:
         """Numbers of elements before and after each axis, from a ``pad_width``."""
         try:
-            pairs = np.broadcast_to(np.asarray(widths), (self.ndim, 2))
+            pairs = np.asarray(self._pairs(widths))
+        except InvalidInputError:  # no such axis
+            raise
         except ValueError:
             pairs = np.array("")
         if pairs.dtype.kind not in "iu" or (pairs < 0).any():
@@ -525,6 +538,13 @@ class BlockArray:
         for dropped in self._dropped:
             stored.insert(dropped, (0, 0))
         return "; ".join(map(numbers, stored))
+
+    def _pairs(self, widths: Any) -> Any:
+        """Numbers of elements before and after each axis, from a ``pad_width``; axes that a mapping does not name have none."""
+        if isinstance(widths, Mapping):
+            of = {self._axis(axis): each for axis, each in widths.items()}
+            widths = [tuple(np.broadcast_to(np.asarray(of.get(axis, 0)), 2)) for axis in range(self.ndim)]
+        return np.broadcast_to(np.asarray(widths), (self.ndim, 2))
 
     @staticmethod
     def _section(section: Any) -> tuple[int, ...]:
@@ -683,9 +703,7 @@ class BlockArray:
         axes = list(range(self.ndim)) if axis is None else [self._axis(each) for each in many(axis)]
         if not axes or len(set(axes)) != len(axes):
             raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once, one or more")
-        labels = self._labels.of_axes()
-        if not keeps:
-            labels = labels.sliced([0 if each in axes else slice(None) for each in range(self.ndim)])
+        labels = self._labels.reduced(axes, self.ndim, keeps)
         if any(each < self._lead_rank for each in axes):
             return _leading.reduced(self, name, axes, keeps, labels, **arguments)
         own = [each for each in range(self._kind.rank) if each not in self._dropped]
@@ -880,7 +898,7 @@ class BlockArray:
         tables = {"a": first._df, "b": second._df}
         df = call(first._kind.function("zip"), tables, expression=expression, missing=missing, **scalars)
         dropped = tuple(axis for axis in first._dropped if axis in second._dropped)
-        labels = self._labels if self.ndim >= partner.ndim else partner._labels
+        labels = of_two(self._labels, partner._labels, (self.ndim, partner.ndim))
         return first._of(df, labels, (*first._keep, *second._keep), dropped)
 
     def _of_rank(self, other: BlockArray) -> BlockArray:
@@ -923,15 +941,23 @@ class BlockArray:
         return self
 
     def explain(self, mode: str | bool | None = None) -> None:
-        """Prints the plan, with the backend of each operator and the reason for it.
+        """Prints the plan in about ten lines: each operator of tilespark, from the result down, with its backend and the reason
+        for it, the way in which tasks share the work, and what is exchanged.
 
         Args:
-            mode: as in Spark's ``DataFrame.explain``: ``"formatted"``, for example.
+            mode: a mode of Spark's ``DataFrame.explain`` for Spark's whole plan: ``"simple"`` or False, ``"formatted"``,
+                ``"extended"`` or True, ``"cost"``, ``"codegen"``.
+
+        Raises:
+            InvalidInputError: if ``mode`` is none of these.
         """
         if not (mode is None or isinstance(mode, bool) or (isinstance(mode, str) and mode in _EXPLAIN_MODES)):
             raise InvalidInputError(f"explain({mode!r}); expected one of {', '.join(_EXPLAIN_MODES)}, True or False")
         with translated():
-            self._df.explain(mode)
+            if mode is None:
+                print(_explain.summary(repr(self), _explain.text_of(self._df)))
+            else:
+                self._df.explain(mode)
 
     def validate(self) -> DataFrame:
         """All defects of the blocks, as a DataFrame (code, block, found, expected); empty if there are none."""
@@ -1030,6 +1056,7 @@ class BlockArray:
                 f"to_zarr({store!r}) of {self._what}: arrays of 2 or 3 axes are written; use zarr.save(path, x.compute())"
             )
         source = _leading.merged(self)
+        spacing = self._labels.stated_spacing()
         given: dict[str, Any] = {
             "component": component,
             "chunks": None if chunks is None else _zarr_shape("chunks", chunks, self.ndim),
@@ -1037,7 +1064,7 @@ class BlockArray:
             "dtype": _blocks.supported(self.dtype if dtype is None else dtype).name,
             "extents": numbers(source._extents),
             "dimension_names": None if self.dims is None else ",".join(self.dims),
-            "spacing": None if self._labels.spacing is None else ",".join(map(repr, map(float, self._labels.spacing))),
+            "spacing": None if spacing is None else ",".join(map(repr, map(float, spacing))),
             **(options or {}),
         }
         with translated("to_zarr"), _progress.shown(self.spark):
@@ -1095,12 +1122,15 @@ class BlockArray:
 
     def to_xarray(self, name: str | None = None) -> Any:
         """The whole array as an ``xarray.DataArray``, with name, attributes, dimensions and coordinates from
-        :func:`from_xarray`.
+        :func:`from_xarray`. The dimension ``time`` of a spectrum is ``freq_time``, as in xrft, with the frequencies as its
+        coordinates, in cycles per unit of the spacing, in the order of the elements.
+
+        Args:
+            name: the name of the result; by default this array's.
         """
         import xarray
 
-        dims, coords = self._labels.dims, self._labels.coords
-        known = {key: value for key, value in coords.items() if set(value.dims) <= set(dims or ())}
+        dims, known = self._labels.coordinates(self.shape)
         own = self._labels.name if name is None else name
         return xarray.DataArray(self.compute(), dims=dims, coords=known or None, name=own, attrs=self._labels.attrs)
 
@@ -1347,7 +1377,7 @@ def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | 
     whole = first
     for other in found[1:]:
         df = call(first._kind.function("concat"), {"a": whole._df, "b": other._df}, axis=letter)
-        whole = whole._of(df, first._labels.of_axes(), other._keep)
+        whole = whole._of(df, first._labels.joined(along), other._keep)
     return whole
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import fft, linalg
+from ._arguments import many
 from ._array import BlockArray, as_array, concatenate, stack
 from ._dispatch import OFFERED, Function, not_offered
 from .errors import InvalidInputError
@@ -154,8 +155,9 @@ def moveaxis(a: Any, source: Any, destination: Any) -> BlockArray:
     """The array with some axes moved to other positions."""
     array = _array(a)
     numbered = np.empty(tuple(range(array.ndim)))  # axis i has extent i, so the new shape is the permutation
+    places = tuple(array._axis(each) for each in many(source))
     try:
-        return array.transpose(np.moveaxis(numbered, source, destination).shape)
+        return array.transpose(np.moveaxis(numbered, places, many(destination)).shape)
     except ValueError as error:
         raise InvalidInputError(f"moveaxis: {error}") from None
 
@@ -201,7 +203,7 @@ def ndim(a: Any) -> int:
 def size(a: Any, axis: Any = None) -> int:
     """The number of elements, or the extent of an axis."""
     array = _array(a)
-    return array.size if axis is None else array.shape[axis]
+    return array.size if axis is None else array.shape[array._axis(axis)]
 
 
 def iscomplexobj(x: Any) -> bool:

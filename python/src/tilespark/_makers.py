@@ -289,7 +289,8 @@ def from_xarray(
         blocks: see :func:`from_numpy`.
         batch: see :func:`from_numpy`.
         spacing: see :func:`from_numpy`; by default the distance between each axis' coordinates, for times in seconds, and 1
-            without numeric coordinates. If coordinates are uneven or not finite, a warning names the axis and its spacing is 1.
+            without numeric coordinates. If coordinates are uneven or not finite, a warning names the axis; its spacing is NaN,
+            and functions that need it raise.
         spark: the session; by default the active one.
 
     Raises:

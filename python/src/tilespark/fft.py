@@ -13,6 +13,7 @@ from . import _blocks, _leading
 from ._arguments import flag, integers, many, number
 from ._array import BlockArray, as_array
 from ._blocks import MATRIX, VOLUME
+from ._labels import Labels, before, frequencies_of
 from ._sql import call, numbers
 from .errors import InvalidInputError, UnsupportedError, translated
 
@@ -336,12 +337,12 @@ def _forward(
     along, lengths = _axes(array, axes, s)
     array = _cropped(array, along, lengths)
     pad = None if lengths is None else numbers(lengths)
-    spacing = array._labels.spacing
     lead = array._lead_rank
     if array._batch is not None and array._kind is MATRIX:  # Spark transforms volumes
         stack = _leading.as_kind(array, VOLUME)
         found = _forward(stack, lengths, along, norm, permuted, shift, window, detrend, decomposition, missing, real=real)
         return _leading.as_kind(found, MATRIX)
+    labels = _labels_of_spectrum(array, along, lengths, shift, real)
     if min(along) < lead:
         if permuted or shift or window is not None or detrend is not None:
             raise UnsupportedError(
@@ -351,7 +352,8 @@ def _forward(
         for step in [along[-1:], *steps] if real else steps:
             forward = rfftn if real and step == along[-1:] else fftn
             array = _stepped(array, forward, step, _of_axes(lengths, along, step), norm, decomposition, missing)
-        return array
+        return array._of(array._df, labels)
+    spacing = array._labels.spacing_or_one()
     raised = _Raised.of(array)
     if flag("permuted", permuted) and not raised.is_volume:
         raise UnsupportedError(f"{name} of {array._what} with permuted=True; expected a volume")
@@ -370,7 +372,23 @@ def _forward(
         padTo=pad,
         spacing=None if spacing is None else numbers(tuple(spacing[axis] for axis in along)),
     )
-    return raised.lowered(df)
+    return raised.lowered(df, labels)
+
+
+def _labels_of_spectrum(
+    array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] | None, shift: bool | str, real: bool
+) -> Labels:
+    shifted = shift is True or shift in ("spectrum", "both")
+    found = {
+        axis: frequencies_of(
+            array._known_shape[axis] if lengths is None else lengths[at],
+            array.spacing[axis],
+            real and at == len(along) - 1,
+            shifted,
+        )
+        for at, axis in enumerate(along)
+    }
+    return array._labels.of_spectrum(found, array.ndim)
 
 
 def _shift(shift: bool | str | None) -> str | None:
@@ -402,9 +420,12 @@ def _inverse(
         if (transform.half is not None) != real:
             raise _not_inverse(name, real)
         _require_made(name, array, transform, s, axes)
-        return _Raised.of(array).lowered(call("volume_ifft", {"input": array._df}, norm=norm, **options))
+        made = tuple(array._lead_rank + axis for axis in transform.axes)
+        labels = array._labels.of_inverse(made, array.ndim)
+        return _Raised.of(array).lowered(call("volume_ifft", {"input": array._df}, norm=norm, **options), labels)
     along, lengths = _axes(array, axes, s)
     lead = array._lead_rank
+    labels = array._labels.of_inverse(along, array.ndim)
     if array._batch is not None and array._kind is MATRIX:
         stack = _leading.as_kind(array, VOLUME)
         return _leading.as_kind(_inverse(stack, lengths, along, norm, shift, decomposition, missing, real=real), MATRIX)
@@ -415,7 +436,7 @@ def _inverse(
         for step in [*steps, along[-1:]] if real else steps:
             backward = irfftn if real and step == along[-1:] else ifftn
             array = _stepped(array, backward, step, _of_axes(lengths, along, step), norm, decomposition, missing)
-        return array
+        return array._of(array._df, labels)
     if len(along) == 3 and along != tuple(range(lead, lead + 3)):  # a halved axis must be last, here z
         order = (*range(lead), *along)
         turned = _inverse(array.transpose(order), lengths, order[lead:], norm, shift, decomposition, missing, real=real)
@@ -437,7 +458,7 @@ def _inverse(
         realExtent=half,
         **options,
     )
-    return raised.lowered(df)
+    return raised.lowered(df, labels)
 
 
 def _steps(along: tuple[int, ...], lead: int) -> list[tuple[int, ...]]:
@@ -495,9 +516,9 @@ class _Raised:
     def letters(self, along: tuple[int, ...]) -> str:
         return "".join(_LETTERS[self.axes[axis - self.array._lead_rank]] for axis in along)
 
-    def lowered(self, df: DataFrame) -> BlockArray:
-        """Converts volumes back to an array of the original rank."""
-        array, labels = self.array, self.array._labels.of_axes()
+    def lowered(self, df: DataFrame, labels: Labels) -> BlockArray:
+        """Converts volumes back to an array of the original rank; ``labels`` has the order of the original axes."""
+        array = self.array
         if not self.is_volume:
             return BlockArray(_blocks.without_axis(df, 0), dropped=array._dropped, labels=labels, keep=array._keep)
         lead = array._lead_rank
@@ -524,7 +545,7 @@ def _padded(array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] 
 
 def _rolled(x: Any, axes: _Axes | None, step: Callable[[int], int]) -> BlockArray:
     array = as_array(x)
-    chosen: Any = range(array.ndim) if axes is None else axes if isinstance(axes, str) else many(axes)
+    chosen: Any = range(array.ndim) if axes is None else _each(array, axes)
     along = [array._axis(axis) for axis in chosen]
     return array.roll(tuple(step(array.shape[axis]) for axis in along), tuple(along))
 
@@ -585,6 +606,9 @@ def _spectrum(operator: str, x: Any) -> BlockArray:
     array = _volume(operator, x)
     if not _blocks.is_spectrum(array._df.schema):
         raise InvalidInputError(f"{operator} of an array that is no spectrum; expected what tilespark.fft.fftn or rfftn gives")
+    if not _blocks.is_mixed(array._df.schema):
+        made = _blocks.transform_of(array._df.schema).axes
+        array._labels.require_spacing(operator, [array._lead_rank + axis for axis in made])
     return array
 
 
@@ -595,7 +619,7 @@ def _axes(array: BlockArray, axes: Any, s: Any) -> tuple[tuple[int, ...], tuple[
         rank = array.ndim if lengths is None else len(lengths)
         along = tuple(range(array.ndim - rank, array.ndim)) if rank <= array.ndim else ()
     else:
-        along = tuple(array._axis(axis) for axis in (axes if isinstance(axes, str) else many(axes)))
+        along = tuple(array._axis(axis) for axis in _each(array, axes))
     if not along or len(set(along)) != len(along) or (lengths is not None and len(lengths) != len(along)):
         raise InvalidInputError(f"axes {axes} and s {s} of an array of {array.ndim} axes; expected each axis once, s one for each")
     if lengths is None:
@@ -603,6 +627,13 @@ def _axes(array: BlockArray, axes: Any, s: Any) -> tuple[tuple[int, ...], tuple[
     if any(length < 1 and length != -1 for length in lengths):
         raise InvalidInputError(f"s is {s}; expected lengths of 1 or more, or -1 for an axis as long as it is")
     return along, tuple(array.shape[axis] if length == -1 else length for axis, length in zip(along, lengths, strict=True))
+
+
+def _each(array: BlockArray, axes: Any) -> Any:
+    """The axes one by one: a text is the name of one axis, or has a letter for each."""
+    dims = array.dims or ()
+    is_name = isinstance(axes, str) and axes in (*dims, *map(before, dims))
+    return axes if isinstance(axes, str) and not is_name else many(axes)
 
 
 def _windows(window: Any) -> str | None:

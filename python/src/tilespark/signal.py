@@ -151,7 +151,9 @@ def welch(
         spectra = spectra.reshape(*leading, len(twice))
     if signals.ndim > 1:
         spectra = spectra.transpose(tuple(np.argsort((*order, place))))
-    return np.fft.rfftfreq(length, 1 / fs), spectra
+    frequencies = np.fft.rfftfreq(length, 1 / fs)
+    spectra._labels = signals._labels.of_spectrum({place: lambda: frequencies}, signals.ndim)
+    return frequencies, spectra
 
 
 def _window(window: str | NDArray, nperseg: int | None, samples: int) -> NDArray:
