@@ -18,7 +18,7 @@ from ._arguments import flag, integer, integers, location, many, number, numpy_d
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
 from ._dispatch import call_function
-from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, with_number
+from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, steps, with_number, wrapped
 from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
 from ._labels import Labels, checked_spacing
@@ -35,6 +35,9 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 
 #: Most bytes that ``numpy.asarray(x)`` collects to the driver without an explicit ``compute()``.
 IMPLICIT_BYTES = 1 << 30
+
+#: Most bytes of an array that keeps its values once they are computed, for loops over its elements.
+REMEMBERED_BYTES = 64 << 10
 
 _LETTERS = "xyz"
 _EXPLAIN_MODES = ("simple", "extended", "codegen", "cost", "formatted")
@@ -304,6 +307,14 @@ class BlockArray:
             UnsupportedError: for masks, index arrays and new axes, and for a slice of a batch's matrices.
         """
         entries = _slices.entries(key, self.shape)
+        if entries and not self._is_batch and self.nbytes <= REMEMBERED_BYTES and all(isinstance(each, int) for each in entries):
+            from ._element import Element
+
+            return Element(self, tuple(entries))  # type: ignore[arg-type]
+        return self._sliced(entries)
+
+    def _sliced(self, entries: Sequence[slice | int]) -> BlockArray:
+        """The slices, or the element, that each axis has an entry for."""
         stored = list(entries)
         if self._is_batch:
             if stored[0] != slice(None) or any(isinstance(entry, int) for entry in stored):
@@ -594,9 +605,10 @@ class BlockArray:
     def _function(self, name: str) -> BlockArray:
         """The result of a numpy function of one argument, for each element."""
         wanted = numpys_dtype(name, self.dtype)
-        if name == "invert" and wanted.kind != "b":
-            raise UnsupportedError(f"~ of {self.dtype.name} values is not there yet. Nearest: -1 - x")
-        return self.map(UNARY[name])._in(wanted)
+        array = self
+        for text in steps(name, self.dtype):
+            array = array.map(text)
+        return array._in(wanted)
 
     def _elementwise(self, name: str, other: Any, *, reflected: bool = False) -> BlockArray:
         """The result of a numpy function for the elements of this array and another array, or a number.
@@ -613,7 +625,7 @@ class BlockArray:
             real = not isinstance(number, complex | np.complexfloating | bool | np.bool_)
             if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # a later product absorbs a scale
                 return self._called("scale", self._labels, alpha=float(number))
-            text = expression(name, (self.dtype, np.min_scalar_type(number)))
+            text = wrapped(expression(name, (self.dtype, np.min_scalar_type(number))), wanted)
             text, scalars = with_number(text, self.dtype, number, reflected)
             return self.map(text, **scalars)._in(wanted)
         if not _is_operand(other):
@@ -623,7 +635,7 @@ class BlockArray:
         if first._is_batch != second._is_batch:
             raise InvalidInputError(f"numpy.{name} of {first._what} and {second._what}; expected a batch in place of both or none")
         wanted = numpys_dtype(name, first.dtype, second.dtype)
-        return first.zip(second, expression(name, (first.dtype, second.dtype)))._in(wanted)
+        return first.zip(second, wrapped(expression(name, (first.dtype, second.dtype)), wanted))._in(wanted)
 
     def _in(self, wanted: np.dtype[Any]) -> BlockArray:
         """This result converted to numpy's dtype; a float16 result stays float32, in which it was computed."""
@@ -681,6 +693,30 @@ class BlockArray:
                 " numpy's .any() or .all() of x.compute(), or x is not None"
             )
         return bool(self._one("bool()"))
+
+    def __index__(self) -> int:
+        if self.ndim or self.dtype.kind not in "iu":
+            raise TypeError(f"{self._what} of {self.dtype.name} values as an index; expected an integer without axes")
+        return int(self._one("index()"))
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of the Python array API standard for this class: the package ``tilespark``."""
+        import tilespark
+
+        if api_version not in (None, *tilespark.array_api.VERSIONS):
+            raise InvalidInputError(f"api_version is {api_version!r}; expected one of {', '.join(tilespark.array_api.VERSIONS)}")
+        return tilespark
+
+    @property
+    def device(self) -> str:
+        """Where all arrays are, in the words of the array API standard: ``"spark"``."""
+        return "spark"
+
+    def to_device(self, device: str, /, *, stream: None = None) -> BlockArray:
+        """The array itself, if ``device`` is ``"spark"``; ``compute`` makes a numpy array."""
+        if device != self.device or stream is not None:
+            raise UnsupportedError(f"to_device({device!r}); expected {self.device!r}, where all arrays are: x.compute()")
+        return self
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any], kwargs: dict[str, Any]
@@ -898,6 +934,15 @@ class BlockArray:
             TileSparkError: if a block is wrong, missing or duplicate, or the array exceeds this machine's free memory or
                 Spark's limit for results (``spark.driver.maxResultSize``).
         """
+        return self._values().copy() if self.nbytes <= REMEMBERED_BYTES else self._received()
+
+    def _values(self) -> NDArray:
+        """The values of a small array, which are computed once, since arrays never change."""
+        if "_remembered" not in self.__dict__:
+            self._remembered = self._received()
+        return self._remembered
+
+    def _received(self) -> NDArray:
         free = _free_bytes()
         needed = self.nbytes if _transfer.shares_files(self.spark) else 2 * self.nbytes
         if free is not None and needed > free:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _formulas
 from .errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ BINARY = {
     "minimum": "least(a, b)",
     "arctan2": "atan2(a, b)",
     "hypot": "hypot(a, b)",
+    "logical_and": "a <> 0 AND b <> 0",
+    "logical_or": "a <> 0 OR b <> 0",
+    "logical_xor": "(a <> 0) <> (b <> 0)",
+    **_formulas.REAL_PAIRS,
 }
 
 #: Expressions of two operands that must be bool.
@@ -50,9 +55,38 @@ UNARY = {
     "ceil": "ceil(v)",
     "rint": "round(v)",
     **{name: f"{name}(v)" for name in "sqrt exp expm1 log log1p sin cos tan tanh".split()},
+    **_formulas.REAL,
 }
 
-_SQL = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE"}
+#: The SQL type of a dtype's column, the narrowest that has all its values.
+SQL = {
+    **{"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE"},
+    **{"uint8": "SMALLINT", "uint16": "INT", "uint32": "BIGINT"},
+}
+
+
+def steps(name: str, dtype: np.dtype[Any]) -> tuple[str, ...]:
+    """The expressions that make a function of one operand, each of the result of the one before.
+
+    Args:
+        name: the name of numpy's function.
+        dtype: the operand's dtype.
+    """
+    if name == "invert" and dtype.kind in "iu":
+        return (wrapped("-1 - v", dtype),)
+    if name in ("isnan", "isfinite", "isinf", "signbit", "floor", "ceil", "trunc", "rint", "positive") and dtype.kind in "bui":
+        return (_OF_INTEGERS.get(name, "v"),)
+    found = _formulas.COMPLEX.get(name, UNARY[name]) if dtype.kind == "c" else wrapped(UNARY[name], dtype)
+    parts = {"re": "real(v)", "im": "imag(v)"}
+    return tuple(re.sub(r"\b(re|im)\b", lambda part: parts[part[0]], each) for each in ((found,) if isinstance(found, str) else found))
+
+
+_OF_INTEGERS = {"isnan": "v <> v", "isfinite": "v = v", "isinf": "v <> v", "signbit": "v < 0"}
+
+
+def wrapped(text: str, dtype: np.dtype[Any]) -> str:
+    """The expression of a result of ``dtype``: an unsigned one wraps, while its column has values beyond it."""
+    return f"({text}) % {1 << 8 * dtype.itemsize}" if dtype.kind == "u" else text
 
 
 def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
@@ -60,7 +94,7 @@ def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
 
     Raises:
         InvalidInputError: if numpy does not accept the operands.
-        UnsupportedError: if the result is an unsigned integer: blocks store it in a wider type, which would not wrap.
+        UnsupportedError: if the result is of 64 bits without a sign, which blocks cannot hold.
     """
     ones = [np.ones(1, operand) if isinstance(operand, np.dtype) else operand for operand in operands]
     try:
@@ -68,11 +102,8 @@ def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
             dtype: np.dtype[Any] = getattr(np, name)(*ones).dtype
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"numpy.{name}: {error}") from None
-    if dtype.kind == "u":
-        raise UnsupportedError(
-            f"numpy.{name} would give {dtype.name}, which is not there yet. Nearest: a.astype('int64'), or"
-            f" x.map_blocks(f) with a function of numpy"
-        )
+    if dtype.name == "uint64":
+        raise UnsupportedError(f"numpy.{name} would give {dtype.name}, which blocks cannot hold. Nearest: a.astype('int64')")
     return dtype
 
 
@@ -119,7 +150,7 @@ def with_number(text: str, array: np.dtype[Any], number: Any, reflected: bool) -
 
 def _cast(array: np.dtype[Any], wanted: np.dtype[Any]) -> str:
     """The expression ``v``, cast to the dtype in which numpy combines it with a numpy scalar."""
-    part = _SQL.get(np.zeros(0, wanted).real.dtype.name)
+    part = SQL.get(np.zeros(0, wanted).real.dtype.name)
     if part is None or array == wanted or np.zeros(0, array).real.dtype == np.zeros(0, wanted).real.dtype:
         return "v"
     return f"complex(CAST(real(v) AS {part}), CAST(imag(v) AS {part}))" if array.kind == "c" else f"CAST(v AS {part})"
