@@ -18,7 +18,7 @@ from ._arguments import flag, integer, integers, location, many, number, numpy_d
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
 from ._dispatch import call_function
-from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, steps, with_number, wrapped
+from ._elementwise import BINARY, LOGICAL, SHIFTS, UNARY, expression, numpys_dtype, operators, steps, with_number
 from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
 from ._labels import Labels, checked_spacing
@@ -554,6 +554,8 @@ class BlockArray:
     __and__, __rand__ = operators("bitwise_and")
     __or__, __ror__ = operators("bitwise_or")
     __xor__, __rxor__ = operators("bitwise_xor")
+    __lshift__, __rlshift__ = operators("left_shift")
+    __rshift__, __rrshift__ = operators("right_shift")
     __lt__, __gt__ = operators("less")[0], operators("greater")[0]
     __le__, __ge__ = operators("less_equal")[0], operators("greater_equal")[0]
 
@@ -625,7 +627,7 @@ class BlockArray:
             real = not isinstance(number, complex | np.complexfloating | bool | np.bool_)
             if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # a later product absorbs a scale
                 return self._called("scale", self._labels, alpha=float(number))
-            text = wrapped(expression(name, (self.dtype, np.min_scalar_type(number))), wanted)
+            text = expression(name, (self.dtype, np.result_type(self.dtype, number)), wanted, number=True)
             text, scalars = with_number(text, self.dtype, number, reflected)
             return self.map(text, **scalars)._in(wanted)
         if not _is_operand(other):
@@ -635,7 +637,7 @@ class BlockArray:
         if first._is_batch != second._is_batch:
             raise InvalidInputError(f"numpy.{name} of {first._what} and {second._what}; expected a batch in place of both or none")
         wanted = numpys_dtype(name, first.dtype, second.dtype)
-        return first.zip(second, wrapped(expression(name, (first.dtype, second.dtype)), wanted))._in(wanted)
+        return first.zip(second, expression(name, (first.dtype, second.dtype), wanted))._in(wanted)
 
     def _in(self, wanted: np.dtype[Any]) -> BlockArray:
         """This result converted to numpy's dtype; a float16 result stays float32, in which it was computed."""
@@ -735,7 +737,7 @@ class BlockArray:
             return first @ others[0] if isinstance(first, BlockArray) else others[0].__rmatmul__(first)
         if ufunc.__name__ in UNARY:
             return self._function(ufunc.__name__)
-        if ufunc.__name__ not in BINARY | LOGICAL:
+        if ufunc.__name__ not in (*BINARY, *LOGICAL, *SHIFTS):
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
         if isinstance(first, BlockArray):
             return first._elementwise(ufunc.__name__, *others)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ._array import BlockArray, NDArray
 from ._blocks import MATRIX
@@ -28,5 +30,4 @@ class Element(BlockArray):
 
     def compute(self) -> NDArray:
         """The element as a numpy array without axes; computes the whole small array, once."""
-        value: Any = self._source._values()[self._at]
-        return value.reshape(())  # type: ignore[no-any-return]
+        return np.asarray(self._source._values()[self._at])

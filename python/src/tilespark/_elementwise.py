@@ -39,8 +39,11 @@ BINARY = {
     **_formulas.REAL_PAIRS,
 }
 
-#: Expressions of two operands that must be bool.
+#: Expressions of two bool operands; those of integers are in :mod:`tilespark._formulas`.
 LOGICAL = {"bitwise_and": "a AND b", "bitwise_or": "a OR b", "bitwise_xor": "a <> b"}
+
+#: Further functions of two integers.
+SHIFTS = ("left_shift", "right_shift")
 
 #: Expressions of one operand, by the names of numpy's functions.
 UNARY = {
@@ -107,22 +110,33 @@ def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
     return dtype
 
 
-def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]] | None = None) -> str:
+def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]], wanted: np.dtype[Any], number: bool = False) -> str:
     """The expression of a function of two operands.
 
     Args:
         name: the name of numpy's function.
-        operands: dtypes of the operands; not checked if omitted.
+        operands: dtypes of the operands.
+        wanted: the dtype of the result.
+        number: whether an operand is a number, as which an exponent may be a literal.
 
     Raises:
-        UnsupportedError: if the function needs bool operands and one is not bool.
+        UnsupportedError: if blocks have no expression for these operands.
     """
-    if name in LOGICAL and operands is not None and any(dtype.kind != "b" for dtype in operands):
-        raise UnsupportedError(
-            f"numpy.{name} of {operands[0].name} and {operands[1].name} is not there yet: operands are bool. Nearest:"
-            " x.compute() gives the whole array to numpy"
-        )
-    return (BINARY | LOGICAL)[name]
+    kinds = {dtype.kind for dtype in operands}
+    if name in LOGICAL and kinds == {"b"}:
+        return LOGICAL[name]
+    text = None
+    if wanted.kind in "iu" and not (name == "power" and number):
+        text = _formulas.of_integers(name, 8 * wanted.itemsize, wanted.kind == "i")
+    if text is not None:
+        cast = {"a": f"CAST(a AS {SQL[wanted.name]})", "b": f"CAST(b AS {SQL[wanted.name]})"}
+        return wrapped(re.sub(r"\b[ab]\b", lambda operand: cast[operand[0]], text), wanted)
+    if name in BINARY:
+        return _formulas.COMPLEX_POWER if name == "power" and wanted.kind == "c" else wrapped(BINARY[name], wanted)
+    raise UnsupportedError(
+        f"numpy.{name} of {operands[0].name} and {operands[1].name} is not there yet. Nearest: x.compute() gives the whole array"
+        " to numpy"
+    )
 
 
 def with_number(text: str, array: np.dtype[Any], number: Any, reflected: bool) -> tuple[str, dict[str, Any]]:

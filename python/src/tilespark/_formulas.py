@@ -42,6 +42,44 @@ def _acosh(t: str) -> str:
     return f"if({t} < 1, nan(), if({t} < 1e8, log1p({t} - 1 + sqrt(({t} - 1) * ({t} + 1))), log({t}) + {_LN2}))"
 
 
+def _shift(step: str, bits: int) -> str:
+    """``a`` shifted by ``b`` in factors of 2, 4, 16...: the bits of ``b``; ``step`` is the operator of a factor."""
+    return "a" + "".join(
+        f" {step} if(b div {1 << bit} % 2 = 1, {1 << (1 << bit)}, 1)" for bit in range(bits.bit_length()) if 1 << bit < bits
+    )
+
+
+def of_integers(name: str, bits: int, signed: bool) -> str | None:
+    """A formula of two integer operands ``a`` and ``b``, which have the type of the result; None if it is that of floats.
+
+    Args:
+        name: the name of numpy's function.
+        bits: the bits of the result, whose column has more of them if it has no sign.
+        signed: whether the result has a sign.
+    """
+    if name.startswith("bitwise"):
+        # An integer literal must fit the operands' type, which that of the bit of the sign would not.
+        both = " + ".join(f"(a div {1 << bit} % 2) * (b div {1 << bit} % 2) * {1 << bit}" for bit in range(bits - signed))
+        if signed:
+            both = f"({both} + if(a < 0 AND b < 0, -{(1 << bits - 1) - 1} - 1, 0))"
+        return {"bitwise_and": both, "bitwise_or": f"a + b - ({both})", "bitwise_xor": f"a + b - 2 * ({both})"}[name]
+    if name == "left_shift":
+        return f"if(b < {bits}, {_shift('*', bits)}, 0)"
+    if name == "right_shift":
+        return f"if(b < {bits}, {_shift('div', bits)}, if(a < 0, -1, 0))"
+    if name == "power":  # a raised to each power of 2 that the exponent has a bit for
+        return " * ".join(f"if(b div {1 << bit} % 2 = 1, pow(a, {1 << bit}), 1)" for bit in range(bits - signed))
+    return None
+
+
+#: The power of complex operands.
+COMPLEX_POWER = (
+    "if(a = 0, if(b = 0, complex(1, 0), complex(0, 0)), complex("
+    "exp(real(b) * log(abs(a)) - imag(b) * arg(a)) * cos(imag(b) * log(abs(a)) + real(b) * arg(a)), "
+    "exp(real(b) * log(abs(a)) - imag(b) * arg(a)) * sin(imag(b) * log(abs(a)) + real(b) * arg(a))))"
+)
+
+
 #: Formulas of real elements, by the names of numpy's functions.
 REAL = {
     "arccos": "atan2(sqrt((1 - v) * (1 + v)), v)",

@@ -125,7 +125,7 @@ def _triangle(name: str, x: Any, keeps: str, k: int) -> BlockArray:
         raise InvalidInputError(f"{name} of {array._what}; expected a matrix, or a stack of matrices")
     row, col = array._kind.offsets[-2:]
     zero = "complex(0, 0)" if array.dtype.kind == "c" else "0"
-    bound = max(-array.shape[-2], min(array.shape[-1], integer("k", k)))
+    bound = builtins.max(-array.shape[-2], builtins.min(array.shape[-1], integer("k", k)))
     return array.map(f"if({col} - {row} {keeps} k, v, {zero})", k=bound)._in(array.dtype)
 
 
@@ -326,7 +326,9 @@ atan2 = _binary("atan2", "arctan2")
 atanh = _unary("atanh", "arctanh")
 bitwise_and = _binary("bitwise_and", "bitwise_and")
 bitwise_invert = _unary("bitwise_invert", "invert")
+bitwise_left_shift = _binary("bitwise_left_shift", "left_shift")
 bitwise_or = _binary("bitwise_or", "bitwise_or")
+bitwise_right_shift = _binary("bitwise_right_shift", "right_shift")
 bitwise_xor = _binary("bitwise_xor", "bitwise_xor")
 ceil = _unary("ceil", "ceil")
 conj = _unary("conj", "conjugate")
@@ -403,12 +405,21 @@ def imag(x: Any, /) -> BlockArray:
 # Reductions
 
 
+#: Reductions of no elements.
+_OF_NOTHING = {"sum": 0, "count_nonzero": 0, "any": False, "all": True, **dict.fromkeys(("mean", "std", "var"), nan)}
+
+
 def _reduced(name: str, x: Any, axis: _Axes, keepdims: builtins.bool, **options: Any) -> BlockArray:
     """A lazy reduction; over all axes its result has none."""
     array = _given(x)
     axes = tuple(range(array.ndim)) if axis is None else tuple(array._axis(each) for each in many(axis))
     if not axes:  # of each element alone
         return _shaped(_reduced(name, _shaped(array, (1, *array.shape)), 0, False, **options), array.shape)
+    if 0 in array.shape and name in _OF_NOTHING:
+        shape = [1 if each in axes else extent for each, extent in enumerate(array.shape) if keepdims or each not in axes]
+        value = _OF_NOTHING[name]
+        dtype = _summed(array) if name == "sum" else array.dtype if value != value else None
+        return full(shape, value, dtype, spark=array.spark)
     if len(axes) < array.ndim:
         return array._reduced(name, axes, keepdims, **options)  # type: ignore[no-any-return]
     kept: BlockArray = array._reduced(name, axes, True, **options)
@@ -837,7 +848,9 @@ __all__ = [
     "atanh",
     "bitwise_and",
     "bitwise_invert",
+    "bitwise_left_shift",
     "bitwise_or",
+    "bitwise_right_shift",
     "bitwise_xor",
     "bool",
     "broadcast_arrays",
