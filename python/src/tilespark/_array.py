@@ -608,7 +608,7 @@ class BlockArray:
         """The result of a numpy function of one argument, for each element."""
         wanted = numpys_dtype(name, self.dtype)
         array = self
-        for text in steps(name, self.dtype):
+        for text in steps(name, self.dtype, wanted):
             array = array.map(text)
         return array._in(wanted)
 

@@ -68,20 +68,24 @@ SQL = {
 }
 
 
-def steps(name: str, dtype: np.dtype[Any]) -> tuple[str, ...]:
+def steps(name: str, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> tuple[str, ...]:
     """The expressions that make a function of one operand, each of the result of the one before.
 
     Args:
         name: the name of numpy's function.
         dtype: the operand's dtype.
+        wanted: the result's dtype.
     """
     if name == "invert" and dtype.kind in "iu":
-        return (wrapped("-1 - v", dtype),)
+        return (wrapped("-1 - v", wanted),)
     if name in ("isnan", "isfinite", "isinf", "signbit", "floor", "ceil", "trunc", "rint", "positive") and dtype.kind in "bui":
         return (_OF_INTEGERS.get(name, "v"),)
-    found = _formulas.COMPLEX.get(name, UNARY[name]) if dtype.kind == "c" else wrapped(UNARY[name], dtype)
+    if dtype.kind != "c":
+        return (wrapped(UNARY[name], wanted),)
+    found = _formulas.COMPLEX.get(name, UNARY[name])
     parts = {"re": "real(v)", "im": "imag(v)"}
-    return tuple(re.sub(r"\b(re|im)\b", lambda part: parts[part[0]], each) for each in ((found,) if isinstance(found, str) else found))
+    texts = (found,) if isinstance(found, str) else found
+    return tuple(re.sub(r"\b(re|im)\b", lambda part: parts[part[0]], each) for each in texts)
 
 
 _OF_INTEGERS = {"isnan": "v <> v", "isfinite": "v = v", "isinf": "v <> v", "signbit": "v < 0"}

@@ -68,8 +68,16 @@ def of_integers(name: str, bits: int, signed: bool) -> str | None:
     if name == "right_shift":
         return f"if(b < {bits}, {_shift('div', bits)}, if(a < 0, -1, 0))"
     if name == "power":  # a raised to each power of 2 that the exponent has a bit for
-        return " * ".join(f"if(b div {1 << bit} % 2 = 1, pow(a, {1 << bit}), 1)" for bit in range(bits - signed))
+        return " * ".join(f"if(b div {1 << bit} % 2 = 1, {_power_of_two(bit)}, 1)" for bit in range(bits - signed))
     return None
+
+
+def _power_of_two(bit: int) -> str:
+    """``a`` raised to ``2**bit``, in literal exponents of at most 64."""
+    base = "a"
+    for _ in range(bit // 6):
+        base = f"pow({base}, 64)"
+    return f"pow({base}, {1 << bit % 6})" if bit % 6 else base
 
 
 #: The power of complex operands.

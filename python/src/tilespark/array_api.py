@@ -457,11 +457,16 @@ min = _reduction("min")
 def sum(x: Any, /, *, axis: _Axes = None, dtype: Any = None, keepdims: builtins.bool = False) -> BlockArray:
     """The sum of the elements; of integers and bool in int64, else in the array's dtype, unless ``dtype`` is given."""
     array = _given(x)
-    return astype(_reduced("sum", array if dtype is None else astype(array, dtype), axis, keepdims), dtype or _summed(array))
+    wanted = _wanted(array, dtype)
+    return astype(_reduced("sum", array if dtype is None else astype(array, wanted), axis, keepdims), wanted)
 
 
 def _summed(x: BlockArray) -> _DType:
     return int64 if x.dtype.kind in "biu" else x.dtype
+
+
+def _wanted(x: BlockArray, dtype: Any) -> _DType:
+    return _summed(x) if dtype is None else np.dtype(dtype)
 
 
 def std(x: Any, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: builtins.bool = False) -> BlockArray:
@@ -480,7 +485,7 @@ def _along(name: str, x: Any, axis: int | None, dtype: Any) -> tuple[BlockArray,
     if axis is None and array.ndim != 1:
         raise InvalidInputError(f"{name} of {array._what} without an axis; expected axis=...")
     along = array._axis(0 if axis is None else axis)
-    converted = astype(array, dtype or _summed(array))
+    converted = astype(array, _wanted(array, dtype))
     blocks = list(converted.blocks or converted.shape)
     blocks[along] = -1
     return converted.rechunk(blocks), along
@@ -522,7 +527,7 @@ def cumulative_prod(
 def prod(x: Any, /, *, axis: _Axes = None, dtype: Any = None, keepdims: builtins.bool = False) -> BlockArray:
     """The product of the elements, by :func:`cumulative_prod` along one axis after the other; dtypes as of :func:`sum`."""
     array = _given(x)
-    found = astype(array, dtype or _summed(array))
+    found = astype(array, _wanted(array, dtype))
     axes = tuple(range(array.ndim)) if axis is None else tuple(array._axis(each) for each in many(axis))
     for along in axes:
         shape = tuple(1 if each == along else extent for each, extent in enumerate(found.shape))
@@ -787,9 +792,8 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     """The differences of neighbours along an axis, ``n`` times, with arrays put before and after it first."""
     array = _given(x)
     along = array._axis(axis)
-    ends = [_given(each) for each in (prepend, append) if each is not None]
-    if ends:
-        array = concat([*([_given(prepend)] if prepend is not None else []), array, *([_given(append)] if append is not None else [])], axis=along)
+    parts = [_given(each) for each in (prepend, array, append) if each is not None]
+    array = concat(parts, axis=along) if len(parts) > 1 else array
     for _ in range(integer("n", n)):
         before = (slice(None),) * along
         array = array[(*before, slice(1, None))] - array[(*before, slice(None, -1))]
