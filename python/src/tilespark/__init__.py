@@ -7,13 +7,14 @@ classic session and over Spark Connect.
 
 from importlib import metadata as _metadata
 
-from . import _functions, fft, linalg, random, signal
-from ._array import BlockArray, concatenate, from_numpy, stack
-from ._filled import arange, eye, full, linspace, ones, zeros
+from . import _functions, array_api, fft, linalg, random, signal
+from ._array import BlockArray, concatenate, from_numpy
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
 from ._neighbours import knn, pairs_above, row_argmax
 from ._session import check, configure, jar_path
 from ._versions import show_versions
+from .array_api import *
+from .array_api import __array_api_version__, __array_namespace_info__
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
 from .linalg import corrcoef, cov
 

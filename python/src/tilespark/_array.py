@@ -18,7 +18,7 @@ from ._arguments import flag, integer, integers, location, many, number, numpy_d
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
 from ._dispatch import call_function
-from ._elementwise import BINARY, LOGICAL, UNARY, expression, numpys_dtype, operators, with_number
+from ._elementwise import BINARY, LOGICAL, SHIFTS, UNARY, expression, numpys_dtype, operators, steps, with_number
 from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
 from ._html import html
 from ._labels import Labels, before, checked_spacing, of_two
@@ -35,6 +35,9 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 
 #: Most bytes that ``numpy.asarray(x)`` collects to the driver without an explicit ``compute()``.
 IMPLICIT_BYTES = 1 << 30
+
+#: Most bytes of an array that keeps its values once they are computed, for loops over its elements.
+REMEMBERED_BYTES = 64 << 10
 
 _LETTERS = "xyz"
 _EXPLAIN_MODES = ("simple", "extended", "codegen", "cost", "formatted")
@@ -308,6 +311,18 @@ class BlockArray:
             key, axis, indices = chosen
             return self.take(indices, axis)[key]
         entries, added = _slices.entries(key, self.shape)
+        if entries and self.nbytes <= REMEMBERED_BYTES and all(isinstance(each, int) for each in entries) and not added:
+            from ._element import Element
+
+            return Element(self, tuple(entries))  # type: ignore[arg-type]
+        part = self._sliced(entries)
+        shape = list(part.shape) if added else []
+        for axis in added:
+            shape.insert(axis, 1)
+        return part.reshape(shape) if added else part
+
+    def _sliced(self, entries: Sequence[slice | int]) -> BlockArray:
+        """The slices, or the element, that each axis has an entry for."""
         lead = self._lead_rank
         stored = list(entries[lead:])
         for axis in self._dropped:
@@ -316,11 +331,7 @@ class BlockArray:
         if not lead or any(entry != slice(None) for entry in stored):
             part = part._called("slice", None, slices=", ".join(map(_slices.text, stored)))
         part._labels = self._labels.sliced(entries)
-        part = part._without([axis for axis, entry in enumerate(stored) if isinstance(entry, int)])
-        shape = list(part.shape) if added else []
-        for axis in added:
-            shape.insert(axis, 1)
-        return part.reshape(shape) if added else part
+        return part._without([axis for axis, entry in enumerate(stored) if isinstance(entry, int)])
 
     def take(self, indices: Any, axis: int | str) -> BlockArray:
         """The elements at some indices along an axis, as by numpy.take.
@@ -613,6 +624,8 @@ class BlockArray:
     __and__, __rand__ = operators("bitwise_and")
     __or__, __ror__ = operators("bitwise_or")
     __xor__, __rxor__ = operators("bitwise_xor")
+    __lshift__, __rlshift__ = operators("left_shift")
+    __rshift__, __rrshift__ = operators("right_shift")
     __lt__, __gt__ = operators("less")[0], operators("greater")[0]
     __le__, __ge__ = operators("less_equal")[0], operators("greater_equal")[0]
 
@@ -664,9 +677,10 @@ class BlockArray:
     def _function(self, name: str) -> BlockArray:
         """The result of a numpy function of one argument, for each element."""
         wanted = numpys_dtype(name, self.dtype)
-        if name == "invert" and wanted.kind != "b":
-            raise UnsupportedError(f"~ of {self.dtype.name} values is not there yet. Nearest: -1 - x")
-        return self.map(UNARY[name])._in(wanted)
+        array = self
+        for text in steps(name, self.dtype, wanted):
+            array = array.map(text)
+        return array._in(wanted)
 
     def _elementwise(self, name: str, other: Any, *, reflected: bool = False) -> BlockArray:
         """The result of a numpy function for the elements of this array and another array, or a number.
@@ -683,7 +697,7 @@ class BlockArray:
             real = not isinstance(number, complex | np.complexfloating | bool | np.bool_)
             if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # a later product absorbs a scale
                 return self._called("scale", self._labels, alpha=float(number))
-            text = expression(name, (self.dtype, np.min_scalar_type(number)))
+            text = expression(name, (self.dtype, np.result_type(self.dtype, number)), wanted, number=True)
             text, scalars = with_number(text, self.dtype, number, reflected)
             return self.map(text, **scalars)._in(wanted)
         if not _is_operand(other):
@@ -691,7 +705,7 @@ class BlockArray:
         partner = as_array(other, self)
         first, second = (partner, self) if reflected else (self, partner)
         wanted = numpys_dtype(name, first.dtype, second.dtype)
-        return first.zip(second, expression(name, (first.dtype, second.dtype)))._in(wanted)
+        return first.zip(second, expression(name, (first.dtype, second.dtype), wanted))._in(wanted)
 
     def _in(self, wanted: np.dtype[Any]) -> BlockArray:
         """This result converted to numpy's dtype; a float16 result stays float32, in which it was computed."""
@@ -748,6 +762,30 @@ class BlockArray:
             )
         return bool(self._one("bool()"))
 
+    def __index__(self) -> int:
+        if self.ndim or self.dtype.kind not in "iu":
+            raise TypeError(f"{self._what} of {self.dtype.name} values as an index; expected an integer without axes")
+        return int(self._one("index()"))
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of the Python array API standard for this class: the package ``tilespark``."""
+        import tilespark
+
+        if api_version not in (None, *tilespark.array_api.VERSIONS):
+            raise InvalidInputError(f"api_version is {api_version!r}; expected one of {', '.join(tilespark.array_api.VERSIONS)}")
+        return tilespark
+
+    @property
+    def device(self) -> str:
+        """Where all arrays are, in the words of the array API standard: ``"spark"``."""
+        return "spark"
+
+    def to_device(self, device: str, /, *, stream: None = None) -> BlockArray:
+        """The array itself, if ``device`` is ``"spark"``; ``compute`` makes a numpy array."""
+        if device != self.device or stream is not None:
+            raise UnsupportedError(f"to_device({device!r}); expected {self.device!r}, where all arrays are: x.compute()")
+        return self
+
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> Any:
@@ -765,7 +803,7 @@ class BlockArray:
             return first @ others[0] if isinstance(first, BlockArray) else others[0].__rmatmul__(first)
         if ufunc.__name__ in UNARY:
             return self._function(ufunc.__name__)
-        if ufunc.__name__ not in BINARY | LOGICAL:
+        if ufunc.__name__ not in (*BINARY, *LOGICAL, *SHIFTS):
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
         if isinstance(first, BlockArray):
             return first._elementwise(ufunc.__name__, *others)
@@ -970,6 +1008,15 @@ class BlockArray:
             TileSparkError: if a block is wrong, missing or duplicate, or the array exceeds this machine's free memory or
                 Spark's limit for results (``spark.driver.maxResultSize``).
         """
+        return self._values().copy() if self.nbytes <= REMEMBERED_BYTES else self._received()
+
+    def _values(self) -> NDArray:
+        """The values of a small array, which are computed once, since arrays never change."""
+        if "_remembered" not in self.__dict__:
+            self._remembered = self._received()
+        return self._remembered
+
+    def _received(self) -> NDArray:
         free = _free_bytes()
         needed = self.nbytes if _transfer.shares_files(self.spark) else 2 * self.nbytes
         if free is not None and needed > free:

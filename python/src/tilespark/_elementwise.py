@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _formulas
 from .errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -32,10 +33,17 @@ BINARY = {
     "minimum": "least(a, b)",
     "arctan2": "atan2(a, b)",
     "hypot": "hypot(a, b)",
+    "logical_and": "a <> 0 AND b <> 0",
+    "logical_or": "a <> 0 OR b <> 0",
+    "logical_xor": "(a <> 0) <> (b <> 0)",
+    **_formulas.REAL_PAIRS,
 }
 
-#: Expressions of two operands that must be bool.
+#: Expressions of two bool operands; those of integers are in :mod:`tilespark._formulas`.
 LOGICAL = {"bitwise_and": "a AND b", "bitwise_or": "a OR b", "bitwise_xor": "a <> b"}
+
+#: Further functions of two integers.
+SHIFTS = ("left_shift", "right_shift")
 
 #: Expressions of one operand, by the names of numpy's functions.
 UNARY = {
@@ -50,9 +58,42 @@ UNARY = {
     "ceil": "ceil(v)",
     "rint": "round(v)",
     **{name: f"{name}(v)" for name in "sqrt exp expm1 log log1p sin cos tan tanh".split()},
+    **_formulas.REAL,
 }
 
-_SQL = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE"}
+#: The SQL type of a dtype's column, the narrowest that has all its values.
+SQL = {
+    **{"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE"},
+    **{"uint8": "SMALLINT", "uint16": "INT", "uint32": "BIGINT"},
+}
+
+
+def steps(name: str, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> tuple[str, ...]:
+    """The expressions that make a function of one operand, each of the result of the one before.
+
+    Args:
+        name: the name of numpy's function.
+        dtype: the operand's dtype.
+        wanted: the result's dtype.
+    """
+    if name == "invert" and dtype.kind in "iu":
+        return (wrapped("-1 - v", wanted),)
+    if name in ("isnan", "isfinite", "isinf", "signbit", "floor", "ceil", "trunc", "rint", "positive") and dtype.kind in "bui":
+        return (_OF_INTEGERS.get(name, "v"),)
+    if dtype.kind != "c":
+        return (wrapped(UNARY[name], wanted),)
+    found = _formulas.COMPLEX.get(name, UNARY[name])
+    parts = {"re": "real(v)", "im": "imag(v)"}
+    texts = (found,) if isinstance(found, str) else found
+    return tuple(re.sub(r"\b(re|im)\b", lambda part: parts[part[0]], each) for each in texts)
+
+
+_OF_INTEGERS = {"isnan": "v <> v", "isfinite": "v = v", "isinf": "v <> v", "signbit": "v < 0"}
+
+
+def wrapped(text: str, dtype: np.dtype[Any]) -> str:
+    """The expression of a result of ``dtype``: an unsigned one wraps, while its column has values beyond it."""
+    return f"({text}) % {1 << 8 * dtype.itemsize}" if dtype.kind == "u" else text
 
 
 def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
@@ -60,7 +101,7 @@ def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
 
     Raises:
         InvalidInputError: if numpy does not accept the operands.
-        UnsupportedError: if the result is an unsigned integer: blocks store it in a wider type, which would not wrap.
+        UnsupportedError: if the result is of 64 bits without a sign, which blocks cannot hold.
     """
     ones = [np.ones(1, operand) if isinstance(operand, np.dtype) else operand for operand in operands]
     try:
@@ -68,30 +109,38 @@ def numpys_dtype(name: str, *operands: Any) -> np.dtype[Any]:
             dtype: np.dtype[Any] = getattr(np, name)(*ones).dtype
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"numpy.{name}: {error}") from None
-    if dtype.kind == "u":
-        raise UnsupportedError(
-            f"numpy.{name} would give {dtype.name}, which is not there yet. Nearest: a.astype('int64'), or"
-            f" x.map_blocks(f) with a function of numpy"
-        )
+    if dtype.name == "uint64":
+        raise UnsupportedError(f"numpy.{name} would give {dtype.name}, which blocks cannot hold. Nearest: a.astype('int64')")
     return dtype
 
 
-def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]] | None = None) -> str:
+def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]], wanted: np.dtype[Any], number: bool = False) -> str:
     """The expression of a function of two operands.
 
     Args:
         name: the name of numpy's function.
-        operands: dtypes of the operands; not checked if omitted.
+        operands: dtypes of the operands.
+        wanted: the dtype of the result.
+        number: whether an operand is a number, as which an exponent may be a literal.
 
     Raises:
-        UnsupportedError: if the function needs bool operands and one is not bool.
+        UnsupportedError: if blocks have no expression for these operands.
     """
-    if name in LOGICAL and operands is not None and any(dtype.kind != "b" for dtype in operands):
-        raise UnsupportedError(
-            f"numpy.{name} of {operands[0].name} and {operands[1].name} is not there yet: operands are bool. Nearest:"
-            " x.compute() gives the whole array to numpy"
-        )
-    return (BINARY | LOGICAL)[name]
+    kinds = {dtype.kind for dtype in operands}
+    if name in LOGICAL and kinds == {"b"}:
+        return LOGICAL[name]
+    text = None
+    if wanted.kind in "iu" and not (name == "power" and number):
+        text = _formulas.of_integers(name, 8 * wanted.itemsize, wanted.kind == "i")
+    if text is not None:
+        cast = {"a": f"CAST(a AS {SQL[wanted.name]})", "b": f"CAST(b AS {SQL[wanted.name]})"}
+        return wrapped(re.sub(r"\b[ab]\b", lambda operand: cast[operand[0]], text), wanted)
+    if name in BINARY:
+        return _formulas.COMPLEX_POWER if name == "power" and wanted.kind == "c" else wrapped(BINARY[name], wanted)
+    raise UnsupportedError(
+        f"numpy.{name} of {operands[0].name} and {operands[1].name} is not there yet. Nearest: x.compute() gives the whole array"
+        " to numpy"
+    )
 
 
 def with_number(text: str, array: np.dtype[Any], number: Any, reflected: bool) -> tuple[str, dict[str, Any]]:
@@ -119,7 +168,7 @@ def with_number(text: str, array: np.dtype[Any], number: Any, reflected: bool) -
 
 def _cast(array: np.dtype[Any], wanted: np.dtype[Any]) -> str:
     """The expression ``v``, cast to the dtype in which numpy combines it with a numpy scalar."""
-    part = _SQL.get(np.zeros(0, wanted).real.dtype.name)
+    part = SQL.get(np.zeros(0, wanted).real.dtype.name)
     if part is None or array == wanted or np.zeros(0, array).real.dtype == np.zeros(0, wanted).real.dtype:
         return "v"
     return f"complex(CAST(real(v) AS {part}), CAST(imag(v) AS {part}))" if array.kind == "c" else f"CAST(v AS {part})"

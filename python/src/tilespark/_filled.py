@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks
+from . import _blocks, _leading
 from ._arguments import integer, integers, number, numpy_dtype
 from ._array import BlockArray
 from ._blocks import MATRIX, VOLUME
+from ._elementwise import SQL
 from ._session import session
 from ._sql import call, numbers
 from .errors import InvalidInputError, UnsupportedError, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+#: The device of every array.
+DEVICE = "spark"
 
 
 def zeros(
@@ -26,31 +30,37 @@ def zeros(
     *,
     blocks: int | Sequence[int] | None = None,
     spark: SparkSession | None = None,
+    device: str | None = None,
 ) -> BlockArray:
     """An array of zeros, which tasks generate when needed, as numpy.zeros.
 
     Args:
-        shape: one to three extents; a single number for a vector.
+        shape: extents; a single number for a vector.
         dtype: a dtype that blocks can hold.
         blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB.
         spark: the session; by default the active one.
+        device: None or ``"spark"``, where all arrays are.
 
     Raises:
         InvalidInputError: if ``shape`` or ``blocks`` is no valid shape.
-        UnsupportedError: if there are more than three axes, or blocks cannot hold the dtype.
+        UnsupportedError: for another device, or if blocks cannot hold the dtype.
     """
     extents = integers("shape", shape)
-    if not 1 <= len(extents) <= 3:
-        raise UnsupportedError(f"An array of {len(extents)} axes; expected 1 to 3: a vector, a matrix or a volume")
-    if min(extents) < 0:
+    if device not in (None, DEVICE):
+        raise UnsupportedError(f"device is {device!r}; expected {DEVICE!r}, where all arrays are")
+    if min(extents, default=0) < 0:
         raise InvalidInputError(f"shape is {extents}; expected extents of 0 or more")
     target = _blocks.supported(numpy_dtype(dtype))
-    dropped = (1,) if len(extents) == 1 else ()
-    stored = (*extents, 1) if dropped else tuple(extents)
-    if blocks is None:
-        block = _blocks.default_block_shape(stored, target.itemsize)
+    dropped = tuple(range(2))[len(extents) :]
+    own = (*extents[-3:], *(1,) * len(dropped))  # the extents that blocks cut
+    if blocks is None or not extents:
+        block = _blocks.default_block_shape(own, target.itemsize)
     else:
-        block = _blocks.stored_block_shape(blocks, tuple(extents), dropped, False)
+        block = _blocks.stored_block_shape(blocks, extents, dropped, max(0, len(extents) - 3))
+    stored = own
+    if len(extents) > 3:
+        stored = (math.prod(extents[:-2]), *extents[-2:])
+        block = (_blocks.divisor(own[0], block[0]), *block[1:])
     block = tuple(max(1, extent) for extent in block)
     kind = MATRIX if len(stored) == 2 else VOLUME
     counts = [-(-extent // step) for extent, step in zip(stored, block, strict=True)]
@@ -70,7 +80,8 @@ def zeros(
     df = call(
         kind.function("unpack"), {"input": packed}, dtype=target.name, extents=numbers(stored), blockShape=numbers(block)
     )
-    return BlockArray(df, dropped=dropped)
+    array = BlockArray(df, dropped=dropped)
+    return _leading.split(array, tuple(extents)) if len(extents) > 3 else array
 
 
 def full(
@@ -80,18 +91,25 @@ def full(
     *,
     blocks: int | Sequence[int] | None = None,
     spark: SparkSession | None = None,
+    device: str | None = None,
 ) -> BlockArray:
     """An array filled with one number, as numpy.full; for the other arguments see :func:`zeros`."""
     if np.ndim(fill_value):
         raise UnsupportedError(f"full of an array of {np.ndim(fill_value)} axes; expected a number")
     target = numpy_dtype(np.asarray(fill_value).dtype if dtype is None else dtype)
+    return filled(zeros(shape, target, blocks=blocks, spark=spark, device=device), fill_value, target)
+
+
+def filled(array: BlockArray, fill_value: Any, dtype: np.dtype[Any]) -> BlockArray:
+    """One number in place of each element, converted to ``dtype`` as by numpy; the sign of a zero stays."""
     with np.errstate(all="ignore"):
-        value = np.asarray(fill_value).astype(target)[()]
-    if target.kind == "b":
-        return zeros(shape, target, blocks=blocks, spark=spark) | bool(value)
-    if target.kind == "u":
-        return (zeros(shape, "int64", blocks=blocks, spark=spark) + int(value)).astype(target)
-    return (zeros(shape, target, blocks=blocks, spark=spark) + value).astype(target)  # float16 plus a number is float32
+        value = np.asarray(fill_value).astype(dtype).item()
+    base = array.real
+    if dtype.kind == "c":
+        return base.map("complex(re, im)", re=value.real, im=value.imag)._in(dtype)
+    if dtype.kind == "b":
+        return base.map("number = 1", number=int(value))
+    return base.map(f"CAST(number AS {SQL.get(dtype.name, 'FLOAT')})", number=value)._in(dtype)
 
 
 def ones(
@@ -100,9 +118,10 @@ def ones(
     *,
     blocks: int | Sequence[int] | None = None,
     spark: SparkSession | None = None,
+    device: str | None = None,
 ) -> BlockArray:
     """An array of ones, as numpy.ones; for the arguments see :func:`zeros`."""
-    return full(shape, 1, dtype, blocks=blocks, spark=spark)
+    return full(shape, 1, dtype, blocks=blocks, spark=spark, device=device)
 
 
 def arange(
@@ -113,6 +132,7 @@ def arange(
     *,
     blocks: int | None = None,
     spark: SparkSession | None = None,
+    device: str | None = None,
 ) -> BlockArray:
     """A vector of the numbers from ``start`` up to, but not including, ``stop``, as numpy.arange; ``arange(n)`` starts at 0."""
     first, end = (0, start) if stop is None else (start, stop)
@@ -121,22 +141,30 @@ def arange(
     if step == 0:
         raise InvalidInputError("arange with a step of 0; expected another number")
     target = numpy_dtype(np.result_type(*map(np.asarray, (first, end, step))) if dtype is None else dtype)
-    count = max(0, math.ceil((end - first) / step))
-    whole = all(isinstance(each, int | np.integer) for each in (first, step))
-    base = zeros(count, "int64" if whole else "float64", blocks=blocks, spark=spark)
+    whole = all(isinstance(each, int | np.integer) for each in (first, end, step))
+    count = max(0, -(-(end - first) // step) if whole else math.ceil((end - first) / step))
+    base = zeros(int(count), "int64" if whole else "float64", blocks=blocks, spark=spark, device=device)
     return base.map("start + row * delta", start=first, delta=(first + step) - first).astype(target)
 
 
 def linspace(
-    start: float, stop: float, num: int = 50, *, blocks: int | None = None, spark: SparkSession | None = None
+    start: float,
+    stop: float,
+    num: int = 50,
+    *,
+    dtype: Any = None,
+    endpoint: bool = True,
+    blocks: int | None = None,
+    spark: SparkSession | None = None,
+    device: str | None = None,
 ) -> BlockArray:
-    """A vector of ``num`` evenly spaced numbers from ``start`` to ``stop``, as numpy.linspace."""
+    """A vector of ``num`` evenly spaced numbers from ``start`` to ``stop``, which is left out without ``endpoint``."""
     count = integer("num", num)
-    step = (float(stop) - float(start)) / max(1, count - 1)
-    base = zeros(count, blocks=blocks, spark=spark)
-    return base.map(
-        "if(row > 0 AND row = last, stop, row * step + start)", start=float(start), stop=float(stop), step=step, last=count - 1
-    )
+    last = count - 1 if endpoint else count
+    step = (float(stop) - float(start)) / max(1, last)
+    base = zeros(count, blocks=blocks, spark=spark, device=device)
+    text = "if(row > 0 AND row = last, stop, row * step + start)"
+    return base.map(text, start=float(start), stop=float(stop), step=step, last=last)._in(numpy_dtype(dtype))
 
 
 def eye(
@@ -147,6 +175,7 @@ def eye(
     *,
     blocks: int | Sequence[int] | None = None,
     spark: SparkSession | None = None,
+    device: str | None = None,
 ) -> BlockArray:
     """A matrix with ones on a diagonal and zeros elsewhere, as numpy.eye.
 
@@ -157,6 +186,16 @@ def eye(
         dtype: see :func:`zeros`.
         blocks: see :func:`zeros`.
         spark: see :func:`zeros`.
+        device: see :func:`zeros`.
     """
-    base = zeros((integer("N", N), integer("N" if M is None else "M", N if M is None else M)), "int8", blocks=blocks, spark=spark)
-    return base.map("if(col - row = k, 1, 0)", k=integer("k", k)).astype(dtype)
+    rows, cols = integer("N", N), integer("M", N if M is None else M)
+    base = zeros((rows, cols), "int8", blocks=blocks, spark=spark, device=device)
+    # Diagonals outside the matrix are all alike, however large k is.
+    array = base.map("if(col - row = k, 1, 0)", k=max(-rows, min(cols, integer("k", k))))
+    target = numpy_dtype(dtype)
+    return filled_from(array, target)
+
+
+def filled_from(array: BlockArray, dtype: np.dtype[Any]) -> BlockArray:
+    """Zeros and ones as elements of ``dtype``, which may be complex."""
+    return array.map("complex(v, 0)")._in(dtype) if dtype.kind == "c" else array.astype(dtype)

@@ -10,10 +10,6 @@ _BY_BLOCK = "x.map_blocks(f) applies a function of numpy to each block"
 
 #: Python operators that a BlockArray lacks, by the names of their methods.
 OPERATORS = {
-    "lshift": "x << y",
-    "rlshift": "y << x",
-    "rshift": "x >> y",
-    "rrshift": "y >> x",
     "divmod": "divmod(x, y)",
     "rdivmod": "divmod(y, x)",
 }

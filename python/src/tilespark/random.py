@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import _leading
 from ._arguments import integer, number, numpy_dtype
 from ._array import BlockArray
 from ._filled import zeros
@@ -34,7 +35,7 @@ def normal(
     Args:
         loc: the mean.
         scale: the standard deviation, 0 or more.
-        size: one to three extents; a single number for a vector.
+        size: extents; a single number for a vector.
         seed: a whole number of 64 bits; by default a new one. Arrays with one seed have equal elements at equal places.
         dtype: ``float32`` or ``float64``.
         blocks: see :func:`tilespark.zeros`.
@@ -87,7 +88,7 @@ def _generated(
     spark: SparkSession | None,
 ) -> BlockArray:
     if size is None:
-        raise InvalidInputError(f"random.{name} without size; expected one to three extents, as size=(1000, 1000)")
+        raise InvalidInputError(f"random.{name} without size; expected extents, as size=(1000, 1000)")
     target = numpy_dtype(dtype)
     if target.name not in ("float32", "float64"):
         raise UnsupportedError(f"random.{name}(dtype={target.name!r}); expected float32 or float64")
@@ -95,4 +96,6 @@ def _generated(
     if chosen not in _SEEDS:
         raise InvalidInputError(f"seed is {chosen}; expected one of 64 bits, from {_SEEDS.start} to {_SEEDS.stop - 1}")
     base = zeros(size, target, blocks=blocks, spark=spark)
-    return base.map(expression, start=start, width=width, seed=chosen).astype(target)
+    # A place in the whole array has a number of its own; places in each of many volumes would repeat.
+    found = _leading.merged(base).map(expression, start=start, width=width, seed=chosen).astype(target)
+    return found.reshape(base.shape)
