@@ -68,12 +68,11 @@ def test_batches():
     x = ts.from_numpy(a, batch=True)
     same(np.pad(a, ((0, 0), (1, 2), (0, 3)), "edge"), x.pad(((0, 0), (1, 2), (0, 3)), "edge"))
     same(np.roll(a, 2, 2), x.roll(2, 2))
-    with pytest.raises(ts.UnsupportedError, match=r"pad_width 1 of a batch of matrices; expected \(0, 0\) for its first axis"):
-        x.pad(1)
-    with pytest.raises(ts.UnsupportedError, match="along its first axis"):
-        x.roll(1, 0)
-    with pytest.raises(ts.UnsupportedError, match="reshape of a batch"):
-        x.reshape(6, 4)
+    same(np.pad(a, 1), x.pad(1))
+    same(np.roll(a, 1, 0), x.roll(1, 0))
+    same(a.reshape(6, 4), x.reshape(6, 4))
+    with pytest.raises(ts.UnsupportedError, match=r"depth 1 of a batch of matrices of shape .*; expected \(0, 0\) for the first 1 axes"):
+        x.halo(1)
 
 
 def test_a_stencil_on_blocks_with_a_halo():
@@ -127,5 +126,5 @@ def test_errors():
         x.roll((1, 2, 3), (0, 1))
     with pytest.raises(ts.InvalidInputError, match="expected extents of 20 elements"):
         x.reshape(3, 7)
-    with pytest.raises(ts.UnsupportedError, match="reshape to 4 axes"):
-        x.reshape(1, 2, 2, 5)
+    with pytest.raises(ts.InvalidInputError, match="one of which may be -1"):
+        x.reshape(-1, 2, -1)

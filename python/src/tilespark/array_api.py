@@ -13,7 +13,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 
 _DType = np.dtype[Any]
+_F = TypeVar("_F", bound=Callable[..., Any])
 _Axes = int | Sequence[int] | None
 
 int8, int16, int32, int64 = (np.dtype(name) for name in ("int8", "int16", "int32", "int64"))
@@ -421,7 +422,7 @@ def _reduction(name: str) -> Callable[..., BlockArray]:
     def function(x: Any, /, *, axis: _Axes = None, keepdims: builtins.bool = False) -> BlockArray:
         return _reduced(name, x, axis, keepdims)
 
-    return _named(function, name, f"The method ``x.{name}``, lazy over all axes too.")  # type: ignore[no-any-return]
+    return _named(function, name, f"The method ``x.{name}``, lazy over all axes too.")
 
 
 def _argument(name: str) -> Callable[..., BlockArray]:
@@ -432,7 +433,7 @@ def _argument(name: str) -> Callable[..., BlockArray]:
         found = _reduced(name, array.reshape(-1), 0, keepdims)  # the place among all elements
         return _shaped(found, (1,) * array.ndim) if keepdims else found
 
-    return _named(function, name, f"The method ``x.{name}``, lazy over all axes too.")  # type: ignore[no-any-return]
+    return _named(function, name, f"The method ``x.{name}``, lazy over all axes too.")
 
 
 all = _reduction("all")
