@@ -3,7 +3,6 @@
 - One session on two cores serves the whole run.
 - The suite makes its random inputs element by element with the functions under test. Here numpy makes them and one
   ``asarray`` sends them, with their values remembered, so that a check that reads an input starts no job.
-- Inputs of more axes than ARRAY_API_MOST_AXES are drawn again.
 - ARRAY_API_RECORD names the file of JSON lines with the outcome of each test and its error; tests that it has do not run.
 """
 
@@ -18,7 +17,6 @@ import tilespark
 from hypothesis import HealthCheck, Phase, settings
 from pyspark.sql import SparkSession
 
-MOST_AXES = int(os.environ.get("ARRAY_API_MOST_AXES", "3"))
 RECORD = os.environ["ARRAY_API_RECORD"]
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -39,8 +37,6 @@ _drawn = _strategy.do_draw
 
 
 def _draw(self, data):
-    if len(self.shape) > MOST_AXES:
-        data.mark_invalid(f"more than {MOST_AXES} axes")
     own, self.xp = self.xp, np
     try:
         values = _drawn(self, data)

@@ -73,7 +73,7 @@ class BlockArray:
 
         Args:
             df: blocks, with the columns of matrix blocks or of volume blocks.
-            batch: the column that tells several matrices or volumes apart.
+            batch: the column that distinguishes several matrices or volumes.
             lead: extents of the leading axes, whose elements are these matrices or volumes; if unknown, there is one.
             numbered: whether the values of ``batch`` are 0, 1, 2...; else their order is that of the only leading axis.
             dropped: axes of extent 1 that the stored matrix has and the array does not have: one for a vector.
@@ -529,7 +529,7 @@ class BlockArray:
         """Numbers of elements before and after each axis, from a ``pad_width``."""
         try:
             pairs = np.asarray(self._pairs(widths))
-        except InvalidInputError:  # no such axis
+        except InvalidInputError:  # an unknown axis
             raise
         except ValueError:
             pairs = np.array("")
@@ -1436,7 +1436,7 @@ def stack(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int = 0) -> 
         axis: the place of the new axis.
 
     Raises:
-        InvalidInputError: if dtypes or shapes differ, or there is no such place.
+        InvalidInputError: if dtypes or shapes differ, or the place is out of range.
     """
     found = _same_kind("stack", arrays)
     first = found[0]

@@ -47,7 +47,7 @@ def renumbered(x: BlockArray, number: str, lead: Shape, where: str | None = None
     Args:
         x: a numbered array.
         number: SQL expression of the new number of a matrix or volume, from its old one in the column.
-        lead: extents of the new leading axes, in whose row-major order the new numbers are; empty for an array without such.
+        lead: extents of the new leading axes, in whose row-major order the new numbers are; empty for an array without leading axes.
         where: SQL condition on the old numbers; the others are left out.
         labels: labels of the result.
     """

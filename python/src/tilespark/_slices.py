@@ -48,7 +48,7 @@ def array_in(key: Any, shape: tuple[int, ...]) -> tuple[Any, int, NDArray] | Non
     """The mask or the vector of indices in a key: the key with a whole slice in its place, its axis, and the indices.
 
     Raises:
-        UnsupportedError: for several of them, for one of several axes, and beside indices, which numpy would move in front.
+        UnsupportedError: for several of them, for one of several axes, and together with indices, which numpy would move in front.
         InvalidInputError: if a mask is not as long as its axis.
         IndexError: if an index is out of bounds.
     """

@@ -55,7 +55,7 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
 
 
 def _caller(spark: SparkSession) -> Any:
-    """The class of the JVM that calls functions by name; None for a Connect session, or if the JVM has no such class."""
+    """The class of the JVM that calls functions by name; None for a Connect session, or if the JVM lacks the class."""
     if is_connect(spark):
         return None
     if spark not in _callers:

@@ -41,7 +41,7 @@ bool = np.dtype("bool")
 
 
 def _given(x: Any, like: Any = None) -> BlockArray:
-    """An argument as an array; a number gets the dtype that it has beside ``like``."""
+    """An argument as an array; a number gets the dtype that numpy gives it with ``like``."""
     if isinstance(x, BlockArray):
         return x
     if isinstance(x, builtins.bool | int | float | complex) and isinstance(like, BlockArray):
@@ -591,7 +591,7 @@ def expand_dims(x: Any, /, *, axis: int = 0) -> BlockArray:
     """The array with an additional axis of extent 1.
 
     Raises:
-        IndexError: if there is no such place among the axes.
+        IndexError: if the place is out of range.
     """
     array, at = _given(x), integer("axis", axis)
     if not -array.ndim - 1 <= at <= array.ndim:
@@ -672,6 +672,14 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> BlockArray:
     if 0 in shape:
         return zeros(shape, array.dtype, spark=array.spark)
     return _shaped(broadcast_to(_shaped(array, (before, 1, after)), (before, count, after)), shape)
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> BlockArray:
+    """The elements at some indices along an axis, which may be left out for a vector."""
+    array = _given(x)
+    if axis is None and array.ndim != 1:
+        raise InvalidInputError(f"take of {array._what} without an axis; expected axis=...")
+    return array.take(indices, 0 if axis is None else axis)
 
 
 def tile(x: Any, repetitions: Sequence[int], /) -> BlockArray:
@@ -928,6 +936,7 @@ __all__ = [
     "tan",
     "tanh",
     "tensordot",
+    "take",
     "tile",
     "tril",
     "triu",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.fft import fftfreq, rfftfreq
 
 from . import _blocks, _leading
 from ._arguments import flag, integers, many, number
@@ -109,6 +108,23 @@ def rfft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: 
 def irfft2(x: Any, s: Sequence[int] | None = None, axes: _Axes = (-2, -1), norm: str | None = None) -> BlockArray:
     """The inverse of :func:`rfft2`."""
     return irfftn(x, s, axes, norm)
+
+
+def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: str | None = None) -> NDArray:
+    """The frequencies of a transform of ``n`` elements, as a vector of numpy, see numpy.fft.fftfreq.
+
+    Args:
+        n: elements before the transform.
+        d: distance between them.
+        dtype: dtype of the frequencies; float64 by default.
+        device: ignored; the vector is numpy's.
+    """
+    return np.fft.fftfreq(n, d).astype(dtype or float, copy=False)
+
+
+def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: str | None = None) -> NDArray:
+    """The frequencies of a transform of ``n`` real elements, see :func:`fftfreq`."""
+    return np.fft.rfftfreq(n, d).astype(dtype or float, copy=False)
 
 
 def fftshift(x: Any, axes: _Axes | None = None) -> BlockArray:
