@@ -62,7 +62,7 @@ final class NpyBlockReader implements BlockReader {
 
   @Override
   public void requireUnchanged() throws IOException {
-    int bytes = Math.toIntExact(layout.dataOffset());
+    int bytes = Math.toIntExact(layout.header().dataOffset());
     byte[] header = new byte[bytes];
     try (ArrowBuf buffer = allocator.buffer(bytes)) {
       input.read(0, buffer, 0, bytes);
@@ -73,7 +73,7 @@ final class NpyBlockReader implements BlockReader {
       byte[] prefix = Arrays.copyOf(header, Math.min(bytes, NpyHeader.PREFIX_BYTES));
       if (NpyHeader.headerBytes(prefix) == bytes) {
         NpyHeader now = NpyHeader.parse(header);
-        boolean isOf = layout.isOf(now);
+        boolean isOf = layout.header().equals(now);
         if (isOf && layout.isOfItsTime(conf)) {
           return;
         }
@@ -93,8 +93,8 @@ final class NpyBlockReader implements BlockReader {
                 + " Load it again")
             .formatted(
                 layout.path(),
-                Shape.of(layout.grid().extents()),
-                layout.type().numpyName(),
+                layout.header().shape(),
+                layout.header().type().numpyName(),
                 found));
   }
 
@@ -115,7 +115,7 @@ final class NpyBlockReader implements BlockReader {
       long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
       throws IOException {
     long[] extents = layout.grid().extents();
-    if (!layout.fortranOrder()) {
+    if (!layout.header().fortranOrder()) {
       gather(extents, offset, size, values, valuesAt, imag, imagAt);
       return;
     }
@@ -151,14 +151,14 @@ final class NpyBlockReader implements BlockReader {
       long imagAt)
       throws IOException {
     BoxRuns runs = new BoxRuns(extents, offset, size);
-    int elementBytes = layout.type().elementBytes();
+    int elementBytes = layout.header().type().elementBytes();
     long runBytes = runs.elements() * elementBytes;
-    boolean copy = NpyDecoder.isCopy(layout.type(), layout.columnType());
+    boolean copy = NpyDecoder.isCopy(layout.header().type(), layout.columnType());
     decoded = 0;
     rawFilled = 0;
     long done = 0;
     for (long i = 0; i < runs.count(); i++) {
-      long position = layout.dataOffset() + runs.start(i) * elementBytes;
+      long position = layout.header().dataOffset() + runs.start(i) * elementBytes;
       if (copy) {
         input.read(position, values, valuesAt + done, runBytes);
         done += runBytes;
@@ -175,7 +175,7 @@ final class NpyBlockReader implements BlockReader {
         }
       }
     }
-    if (copy && layout.bigEndian()) {
+    if (copy && layout.header().bigEndian()) {
       NpyDecoder.swapBytes(
           Buffers.memory(values, valuesAt, done).offset(), done / elementBytes, elementBytes);
     } else if (!copy) {
@@ -184,10 +184,10 @@ final class NpyBlockReader implements BlockReader {
   }
 
   private void decodeRaw(ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt) {
-    long count = rawFilled / layout.type().elementBytes();
+    long count = rawFilled / layout.header().type().elementBytes();
     HostMemory elements = Buffers.memory(raw(), 0, rawFilled);
-    if (layout.bigEndian()) {
-      NpyDecoder.swapBytes(elements.offset(), count * layout.parts(), layout.type().partBytes());
+    if (layout.header().bigEndian()) {
+      NpyDecoder.swapBytes(elements.offset(), count * layout.parts(), layout.header().type().partBytes());
     }
     if (values != null) {
       decodePart(elements, 0, count, values, valuesAt);
@@ -202,7 +202,7 @@ final class NpyBlockReader implements BlockReader {
   private void decodePart(HostMemory elements, int part, long count, ArrowBuf out, long at) {
     int width = layout.columnType().bytes();
     HostMemory numbers = Buffers.memory(out, at + decoded * width, count * width);
-    NpyDecoder.decode(layout.type(), layout.columnType(), elements, part, numbers);
+    NpyDecoder.decode(layout.header().type(), layout.columnType(), elements, part, numbers);
   }
 
   /**

@@ -1,5 +1,6 @@
 package org.tilespark.spark.source.npy;
 
+import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -24,7 +25,8 @@ import org.tilespark.spark.numpy.NpyType;
  * @param dataOffset bytes before the data
  */
 public record NpyHeader(
-    NpyType type, boolean bigEndian, boolean fortranOrder, Shape shape, long dataOffset) {
+    NpyType type, boolean bigEndian, boolean fortranOrder, Shape shape, long dataOffset)
+    implements Serializable {
   /** Bytes from the start of a file that hold the magic, the version and every form of length. */
   static final int PREFIX_BYTES = 12;
 

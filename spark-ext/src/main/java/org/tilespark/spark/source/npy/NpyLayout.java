@@ -24,24 +24,16 @@ import org.tilespark.spark.source.StoredInput;
  * The layout of one file's blocks and columns; all facts that a task needs. Immutable.
  *
  * @param path the file, with scheme and authority
- * @param type element type of the file
- * @param bigEndian true if the highest byte of a number is the first
- * @param fortranOrder true if the file's first axis is the contiguous one
- * @param dataOffset bytes before the data
+ * @param header header of the file
  * @param modificationMillis time of the file's last write, by which a changed file is detected
  * @param columnType element type of the columns
- * @param shape shape in the file's header
  * @param grid the tiling by blocks
  */
 record NpyLayout(
     String path,
-    NpyType type,
-    boolean bigEndian,
-    boolean fortranOrder,
-    long dataOffset,
+    NpyHeader header,
     long modificationMillis,
     ElementType columnType,
-    Shape shape,
     BlockGrid grid)
     implements BlockSource {
   /** The key of the column metadata of a file's shape, if it has more than three axes. */
@@ -64,13 +56,9 @@ record NpyLayout(
             header.fortranOrder());
     return new NpyLayout(
         file.path().toString(),
-        header.type(),
-        header.bigEndian(),
-        header.fortranOrder(),
-        header.dataOffset(),
+        header,
         file.modificationMillis(),
         columnType,
-        header.shape(),
         grid);
   }
 
@@ -79,21 +67,12 @@ record NpyLayout(
    * call.
    */
   @Override
-  public Optional<BlockSource> inBlocks(Shape wanted) {
-    return grid.inBlocks(wanted)
+  public Optional<BlockSource> inBlocks(Shape shape) {
+    return grid.inBlocks(shape)
         .filter(blocks -> blocks.runElements() >= grid.runElements())
         .map(
             blocks ->
-                new NpyLayout(
-                    path,
-                    type,
-                    bigEndian,
-                    fortranOrder,
-                    dataOffset,
-                    modificationMillis,
-                    columnType,
-                    shape,
-                    blocks));
+                new NpyLayout(path, header, modificationMillis, columnType, blocks));
   }
 
   /** True if the file was not written since this layout was made. */
@@ -103,15 +82,6 @@ record NpyLayout(
     return status.getModificationTime() == modificationMillis;
   }
 
-  /** True if a file with this header has this layout. */
-  boolean isOf(NpyHeader header) {
-    return header.type() == type
-        && header.bigEndian() == bigEndian
-        && header.fortranOrder() == fortranOrder
-        && header.dataOffset() == dataOffset
-        && header.shape().equals(shape);
-  }
-
   @Override
   public String format() {
     return NpyDataSource.FORMAT;
@@ -119,14 +89,14 @@ record NpyLayout(
 
   @Override
   public String description() {
-    return type.numpyName()
+    return header.type().numpyName()
         + Arrays.toString(grid.extents())
-        + (fortranOrder ? " Fortran order" : "");
+        + (header.fortranOrder() ? " Fortran order" : "");
   }
 
   @Override
   public int storedBytes() {
-    return type.elementBytes();
+    return header.type().elementBytes();
   }
 
   /** The range from the box's first element to its last. */
@@ -144,10 +114,10 @@ record NpyLayout(
     long[] extents = grid.extents();
     long element = 0;
     for (int i = 0; i < place.length; i++) {
-      int axis = fortranOrder ? place.length - 1 - i : i;
+      int axis = header.fortranOrder() ? place.length - 1 - i : i;
       element = element * extents[axis] + place[axis];
     }
-    return dataOffset + element * storedBytes();
+    return header.dataOffset() + element * storedBytes();
   }
 
   @Override
@@ -159,23 +129,24 @@ record NpyLayout(
 
   /** Count of value columns: 2 for complex files, else 1. */
   int parts() {
-    return type.parts();
+    return header.type().parts();
   }
 
   @Override
   public boolean isComplex() {
-    return type.isComplex();
+    return header.type().isComplex();
   }
 
   @Override
   public ArrayMetadata metadata() {
     // Converted values no longer have the file's own type, and must not be written back as that
     // type.
+    NpyType type = header.type();
     NpyType known =
         columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
     MetadataBuilder ofFile = new MetadataBuilder();
-    if (shape.rank() > grid.rank()) {
-      ofFile.putString(SHAPE, shape.text());
+    if (header.shape().rank() > grid.rank()) {
+      ofFile.putString(SHAPE, header.shape().text());
     }
     return ArrayMetadata.of(ofFile.build())
         .withExtents(Shape.of(grid.extents()))

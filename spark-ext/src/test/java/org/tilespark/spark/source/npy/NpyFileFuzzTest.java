@@ -141,14 +141,14 @@ class NpyFileFuzzTest {
       }
       long index = 0;
       for (int step = 0; step < at.length; step++) {
-        int axis = layout.fortranOrder() ? at.length - 1 - step : step;
+        int axis = layout.header().fortranOrder() ? at.length - 1 - step : step;
         index = index * extents[axis] + at[axis];
       }
       int place =
           Math.toIntExact(
-              layout.dataOffset()
-                  + index * layout.type().elementBytes()
-                  + (long) part * layout.type().partBytes());
+              layout.header().dataOffset()
+                  + index * layout.header().type().elementBytes()
+                  + (long) part * layout.header().type().partBytes());
       assertEquals(number(layout, bytes, place), found(layout.columnType(), values, i));
     }
   }
@@ -157,8 +157,8 @@ class NpyFileFuzzTest {
   private static long number(NpyLayout layout, byte[] bytes, int at) {
     ByteBuffer in =
         ByteBuffer.wrap(bytes)
-            .order(layout.bigEndian() ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
-    return switch (layout.type()) {
+            .order(layout.header().bigEndian() ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
+    return switch (layout.header().type()) {
       case INT8 -> in.get(at);
       case BOOL -> in.get(at) == 0 ? 0 : 1;
       case INT16 -> in.getShort(at);
