@@ -87,6 +87,7 @@ class BlockArray:
         self._dropped = dropped
         self._labels = labels or Labels()
         self._keep = keep
+        self._whole: BlockArray | None = None  # the same elements as a volume, see _leading.split
 
     # Properties
 
@@ -968,6 +969,7 @@ class BlockArray:
         """Keeps the blocks in Spark's cache after their first computation. Returns this array."""
         if storage_level is not None and not hasattr(storage_level, "useMemory"):
             raise InvalidInputError(f"persist({storage_level!r}); expected a level of pyspark.StorageLevel")
+        self._whole = None  # it is not what is kept
         with translated():
             self._df = self._df.persist() if storage_level is None else self._df.persist(storage_level)
         return self

@@ -50,6 +50,17 @@ def _method(name: str) -> Function:
     return method
 
 
+def _of_one_matrix(name: str) -> Function:
+    """A function of :mod:`tilespark.linalg` that takes the last two axes of an array, where numpy takes the first two."""
+
+    def function(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if np.ndim(a) > 2:
+            raise not_offered(f"numpy.{name} of {np.ndim(a)} axes", f"tilespark.linalg.{name}(x), of each matrix")
+        return getattr(linalg, name)(a, *args, **kwargs)
+
+    return function
+
+
 def _array(value: Any, like: Any = None) -> BlockArray:
     return as_array(value, like if isinstance(like, BlockArray) else None)
 
@@ -231,6 +242,8 @@ def _offer() -> None:
             for there in (np, numpys):
                 if callable(getattr(there, name, None)):
                     OFFERED[getattr(there, name)] = getattr(ours, name)
+    for name in ("diagonal", "trace"):
+        OFFERED[getattr(np, name)] = _of_one_matrix(name)
     own: list[Function] = [allclose, array_equal, concatenate, dot, empty_like, expand_dims, full_like, hstack, imag, iscomplexobj]
     own += [isclose, isrealobj, moveaxis, ndim, ones_like, real, result_type, shape, size, stack, vstack, where, zeros_like]
     OFFERED.update({getattr(np, each.__name__): each for each in own})

@@ -73,6 +73,9 @@ def sliced(x: BlockArray, entries: Sequence[slice | int]) -> BlockArray:
     """The array with some of its leading elements: a slice, which selects something, or an index for each leading axis."""
     if all(entry == slice(None) for entry in entries):
         return x
+    part = _read_part(x, entries)
+    if part is not None:
+        return part
     x = numbered(x)
     conditions, indices, lead = [], [], []
     for axis, entry in enumerate(entries):
@@ -91,6 +94,20 @@ def sliced(x: BlockArray, entries: Sequence[slice | int]) -> BlockArray:
         lead.append(len(chosen))
     where = " AND ".join(conditions) or None
     return renumbered(x, _number(indices, tuple(lead)), tuple(lead), where)
+
+
+def _read_part(x: BlockArray, entries: Sequence[slice | int]) -> BlockArray | None:
+    """The result of :func:`sliced` as a slice of the volume that the array was split from, of which a source reads only this
+    part; None where it is no contiguous part of the first axis."""
+    first, *others = entries
+    extent = x.shape[0]
+    chosen = range(first, first + 1) if isinstance(first, int) else range(*first.indices(extent))
+    if x._whole is None or not chosen or chosen.step != 1 or any(entry != slice(None) for entry in others):
+        return None
+    rows = math.prod(x.shape[1:-2])
+    part = x._whole[chosen.start * rows : chosen.stop * rows]
+    shape = x.shape[1:] if isinstance(first, int) else (len(chosen), *x.shape[1:])
+    return split(part, shape) if len(shape) > 3 else part
 
 
 def taken(x: BlockArray, axis: int, indices: NDArray, labels: Labels | None) -> BlockArray:
@@ -135,6 +152,8 @@ def merged(x: BlockArray) -> BlockArray:
     """The elements, in row-major order, as an array of at most three axes: all but the last two are one. No value moves."""
     if x._batch is None:
         return x
+    if x._whole is not None:
+        return x._whole
     x = numbered(x)
     count = math.prod(x._lead)
     batch = quoted(str(x._batch))
@@ -159,7 +178,9 @@ def split(x: BlockArray, shape: Shape, labels: Labels | None = None) -> BlockArr
         x = x.rechunk(stated)
     columns = {COLUMN: f"x div {max(1, first)}"} | {name: name for name in VOLUME.places}
     columns["x"] = f"x % {max(1, first)}"
-    return x._with(_blocks.with_places(x._df, columns, shape[-3:], stated), shape[:-3], labels=labels)
+    found = x._with(_blocks.with_places(x._df, columns, shape[-3:], stated), shape[:-3], labels=labels)
+    found._whole = x
+    return found
 
 
 def joined(arrays: Sequence[BlockArray], axis: int) -> BlockArray:

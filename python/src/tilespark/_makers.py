@@ -75,19 +75,21 @@ def _stored(
     with translated():
         df = reader.load(path)
         schema = df.schema
-        if blocks is not None:
+        of_file = schema["values"].metadata.get("npy.shape")
+        if blocks is not None or of_file is not None:
             kind = _blocks.kind_of(schema)
             extents = _blocks.stated_extents(schema, kind)
             assert extents is not None
-            of_file = schema["values"].metadata.get("npy.shape")
             names = schema["values"].metadata.get("zarr.dimensionNames", extents)
             dropped = tuple(range(len(extents) - len(names)))
             if of_file is None:
+                assert blocks is not None
                 shape = _blocks.stored_block_shape(blocks, extents[len(dropped) :], dropped, 0)
-            else:
+            else:  # no block may hold elements of two volumes
                 own = tuple(map(int, of_file.split(",")))
-                thickness, *rest = _blocks.stored_block_shape(blocks, own, (), len(own) - 3)
-                shape = (_blocks.divisor(own[-3], thickness), *rest)
+                default = _blocks.default_block_shape(own[-3:], _blocks.dtype_of(schema).itemsize)
+                wanted = default if blocks is None else _blocks.stored_block_shape(blocks, own, (), len(own) - 3)
+                shape = (_blocks.divisor(own[-3], wanted[0]), *wanted[1:])
             df = reader.option("blockShape", numbers(shape)).load(path)
     return df, schema
 

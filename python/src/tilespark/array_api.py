@@ -577,7 +577,7 @@ def _joined_empty(arrays: Sequence[BlockArray], along: int) -> BlockArray:
     return zeros(shape, arrays[0].dtype, spark=arrays[0].spark)
 
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> BlockArray:
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> BlockArray:
     """Arrays of one shape joined along a new axis; dtypes are promoted."""
     found = [_given(each) for each in arrays]
     if not found:
