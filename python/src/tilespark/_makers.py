@@ -88,8 +88,8 @@ def _stored(
             else:  # no block may hold elements of two volumes
                 own = tuple(map(int, of_file.split(",")))
                 default = _blocks.default_block_shape(own[-3:], _blocks.dtype_of(schema).itemsize)
-                wanted = default if blocks is None else _blocks.stored_block_shape(blocks, own, (), len(own) - 3)
-                shape = (_blocks.divisor(own[-3], wanted[0]), *wanted[1:])
+                cut = default if blocks is None else _blocks.stored_block_shape(blocks, own, (), len(own) - 3)
+                shape = (_blocks.divisor(own[-3], cut[0]), *cut[1:])
             df = reader.option("blockShape", numbers(shape)).load(path)
     return df, schema
 

@@ -453,9 +453,9 @@ def _inverse(
             backward = irfftn if real and step == along[-1:] else ifftn
             array = _stepped(array, backward, step, _of_axes(lengths, along, step), norm, decomposition, missing)
         return array._of(array._df, labels)
-    if len(along) == 3 and along != tuple(range(lead, lead + 3)):  # a halved axis must be last, here z
-        order = (*range(lead), *along)
-        turned = _inverse(array.transpose(order), lengths, order[lead:], norm, shift, decomposition, missing, real=real)
+    if len(along) == 3 and sorted(along) != list(along):  # a halved axis must be last, here z
+        order, last = (*range(lead), *along), tuple(range(lead, lead + 3))
+        turned = _inverse(array.transpose(order), lengths, last, norm, shift, decomposition, missing, real=real)
         return turned.transpose(tuple(order.index(axis) for axis in range(lead + 3)))
     if array.dtype.kind != "c":
         raise InvalidInputError(f"{name} of {array.dtype} values; expected complex ones: a.astype('complex128') in numpy")
