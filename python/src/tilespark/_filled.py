@@ -121,7 +121,7 @@ def ones(
     device: str | None = None,
 ) -> BlockArray:
     """An array of ones, as numpy.ones; for the arguments see :func:`zeros`."""
-    return full(shape, 1, dtype, blocks=blocks, spark=spark, device=device)
+    return full(shape, 1, float if dtype is None else dtype, blocks=blocks, spark=spark, device=device)
 
 
 def arange(

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -277,7 +277,7 @@ def receive(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[A
     """
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > _SMALL and shares_files(df.sparkSession) and _has_room(nbytes):
-        return _receive_by_file(df, shape, dtype)
+        return _receive_by_file(df, kind, shape, dtype)
     _check_result_size(df.sparkSession, nbytes, shape, dtype)
     out = np.empty(shape, dtype)
     boxes: list[tuple[tuple[int, int], ...]] = []
@@ -292,15 +292,58 @@ def receive(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[A
     return out
 
 
-def _receive_by_file(df: DataFrame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
+def _receive_by_file(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
+    blocks = _blocks.stated_block_shape(df.schema, kind)
+    if blocks is not None and any(size < extent for size, extent in zip(blocks[1:], shape[1:], strict=True)):
+        try:
+            flat = _read_back(_in_order(df, kind, shape, blocks), (1, math.prod(shape)), dtype, "r")
+            return _assembled(flat.reshape(-1), shape, blocks)
+        except InvalidInputError:  # other blocks than the metadata say, or wrong ones: the array's file says which
+            pass
+    return _read_back(df, shape, dtype, None)
+
+
+def _read_back(df: DataFrame, shape: tuple[int, ...], dtype: np.dtype[Any], mmap_mode: Literal["r"] | None) -> NDArray:
+    """The array that Spark writes to a temporary file, which is deleted."""
     file = TemporaryFile()
     try:
         with translated():
             writer = df.write.format("npy").mode("overwrite").option("dtype", dtype.name).option("durable", "false")
             writer.option("extents", numbers(shape)).save(file.url)
-        return np.load(file.path, allow_pickle=False)  # type: ignore[no-any-return]
+        return np.load(file.path, mmap_mode, allow_pickle=False)  # type: ignore[no-any-return]
     finally:
         file.delete()
+
+
+def _in_order(df: DataFrame, kind: Kind, shape: tuple[int, ...], blocks: tuple[int, ...]) -> DataFrame:
+    """The blocks one after the other, as parts of a matrix of one row, which are written by few long calls.
+
+    A block starts after all elements that bands of whole blocks hold before it. One that is not as ``blocks`` states gets a place
+    outside the matrix, which is an error.
+    """
+    start, fits, height = "0L", [], "1L"
+    for axis, (offset, size) in enumerate(zip(kind.offsets, kind.sizes, strict=True)):
+        start += f" + {height} * {offset} * {math.prod(shape[axis + 1 :])}L"
+        fits.append(f"{offset} % {blocks[axis]} = 0 AND {size} = least({blocks[axis]}, {shape[axis]} - {offset})")
+        height += f" * {size}"
+    columns = {
+        "row": "0L",
+        "col": f"if({' AND '.join(fits)}, {start}, -1L)",
+        "rows": "1",
+        "cols": f"CAST({height} AS INT)",
+    }
+    return _blocks.with_places(df, columns, (1, math.prod(shape)))
+
+
+def _assembled(flat: NDArray, shape: tuple[int, ...], blocks: tuple[int, ...]) -> NDArray:
+    """The array whose blocks are one after the other in ``flat``."""
+    out = np.empty(shape, flat.dtype)
+    start = 0
+    for place in itertools.product(*(range(0, extent, size) for extent, size in zip(shape, blocks, strict=True))):
+        part = out[tuple(slice(low, low + size) for low, size in zip(place, blocks, strict=True))]
+        part[...] = flat[start : start + part.size].reshape(part.shape)
+        start += part.size
+    return out
 
 
 def collected(
