@@ -53,7 +53,7 @@ def test_of_matrices_and_lines() -> None:
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (lambda: ts.zeros((2, 3, 4, 5)), UnsupportedError),
+        (lambda: ts.zeros((2, 3), "uint64"), UnsupportedError),
         (lambda: ts.zeros((2, -3)), InvalidInputError),
         (lambda: ts.zeros(3, "U5"), UnsupportedError),
         (lambda: ts.full(3, [1, 2, 3]), UnsupportedError),

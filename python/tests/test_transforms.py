@@ -80,7 +80,7 @@ def test_errors() -> None:
     x = ts.from_numpy(np.ones((4, 5)))
     with pytest.raises(ts.InvalidInputError, match="mode is 'wide'; expected full, same, valid"):
         ts.signal.fftconvolve(x, x, "wide")
-    with pytest.raises(ts.InvalidInputError, match="expected two vectors, two matrices or two volumes"):
+    with pytest.raises(ts.InvalidInputError, match="expected arrays of as many axes"):
         ts.signal.fftconvolve(x, np.ones(3))
     with pytest.raises(ts.InvalidInputError, match="one that is as long as the other along each axis"):
         ts.signal.fftconvolve(x, np.ones((5, 4)), "valid")
@@ -124,5 +124,5 @@ def test_welch_of_short_signals_and_bad_arguments() -> None:
     for options in (*wrong, {"window": np.ones(101)}, {"nperseg": 0}):
         with pytest.raises(ts.InvalidInputError):
             ts.signal.welch(x, **options)
-    with pytest.raises(ts.UnsupportedError, match="complex128; expected a real vector"):
+    with pytest.raises(ts.UnsupportedError, match="complex128 values; expected real ones"):
         ts.signal.welch(x * 1j)

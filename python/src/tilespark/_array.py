@@ -324,6 +324,11 @@ class BlockArray:
 
     def _sliced(self, entries: Sequence[slice | int]) -> BlockArray:
         """The slices, or the element, that each axis has an entry for."""
+        if not self.size:
+            from ._filled import zeros
+
+            shape = np.broadcast_to(0, self.shape)[tuple(entries)].shape
+            return zeros(shape, self.dtype, spark=self.spark)
         lead = self._lead_rank
         stored = list(entries[lead:])
         for axis in self._dropped:

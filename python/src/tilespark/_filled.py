@@ -109,7 +109,8 @@ def filled(array: BlockArray, fill_value: Any, dtype: np.dtype[Any]) -> BlockArr
         return base.map("complex(re, im)", re=value.real, im=value.imag)._in(dtype)
     if dtype.kind == "b":
         return base.map("number = 1", number=int(value))
-    return base.map(f"CAST(number AS {SQL.get(dtype.name, 'FLOAT')})", number=value)._in(dtype)
+    found = base.map(f"CAST(number AS {SQL.get(dtype.name, 'FLOAT')})", number=value)
+    return found if found.dtype == dtype else found.astype(dtype)
 
 
 def ones(

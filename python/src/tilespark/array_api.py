@@ -174,8 +174,8 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
         return array.astype(target)
     if target.kind == "b":
         return array.map("v <> 0")
-    # By way of BIGINT, since a float cast to a narrow integer would stop at its bounds.
-    text = "CAST(v AS BIGINT)" if source.kind == "f" and target.kind in "iu" else "v"
+    # By way of BIGINT, which holds where unsigned integers wrap; and a float cast to a narrow integer would stop at its bounds.
+    text = "CAST(v AS BIGINT)" if target.kind == "u" or source.kind == "f" and target.kind == "i" else "v"
     return _map(array, f"CAST({wrapped(text, target)} AS {SQL[target.name]})", target)
 
 
@@ -359,7 +359,14 @@ positive = _unary("positive", "positive")
 pow = _binary("pow", "power")
 reciprocal = _unary("reciprocal", "reciprocal")
 remainder = _binary("remainder", "remainder")
-round = _unary("round", "rint")
+
+
+def round(x: Any, /) -> BlockArray:
+    """The nearest whole number to each element, the even one of two; integers stay."""
+    array = _given(x)
+    return array if array.dtype.kind in "iu" else array._function("rint")
+
+
 sign = _unary("sign", "sign")
 signbit = _unary("signbit", "signbit")
 sin = _unary("sin", "sin")

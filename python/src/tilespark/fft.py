@@ -394,7 +394,7 @@ def _forward(
 def _labels_of_spectrum(
     array: BlockArray, along: tuple[int, ...], lengths: tuple[int, ...] | None, shift: bool | str, real: bool
 ) -> Labels:
-    shifted = shift is True or shift in ("spectrum", "both")
+    shifted = _shift(shift) in ("spectrum", "both") if isinstance(shift, bool | str) else False
     found = {
         axis: frequencies_of(
             array._known_shape[axis] if lengths is None else lengths[at],
