@@ -92,10 +92,7 @@ final class NpyBlockReader implements BlockReader {
         ("%s was changed since the DataFrame was made: expected %s of %s, found %s."
                 + " Load it again")
             .formatted(
-                layout.path(),
-                layout.header().shape(),
-                layout.header().type().numpyName(),
-                found));
+                layout.path(), layout.header().shape(), layout.header().type().numpyName(), found));
   }
 
   /**
@@ -187,7 +184,8 @@ final class NpyBlockReader implements BlockReader {
     long count = rawFilled / layout.header().type().elementBytes();
     HostMemory elements = Buffers.memory(raw(), 0, rawFilled);
     if (layout.header().bigEndian()) {
-      NpyDecoder.swapBytes(elements.offset(), count * layout.parts(), layout.header().type().partBytes());
+      NpyDecoder.swapBytes(
+          elements.offset(), count * layout.parts(), layout.header().type().partBytes());
     }
     if (values != null) {
       decodePart(elements, 0, count, values, valuesAt);

@@ -30,11 +30,7 @@ import org.tilespark.spark.source.StoredInput;
  * @param grid the tiling by blocks
  */
 record NpyLayout(
-    String path,
-    NpyHeader header,
-    long modificationMillis,
-    ElementType columnType,
-    BlockGrid grid)
+    String path, NpyHeader header, long modificationMillis, ElementType columnType, BlockGrid grid)
     implements BlockSource {
   /** The key of the column metadata of a file's shape, if it has more than three axes. */
   private static final String SHAPE = "npy.shape";
@@ -55,11 +51,7 @@ record NpyLayout(
             header.type().parts(),
             header.fortranOrder());
     return new NpyLayout(
-        file.path().toString(),
-        header,
-        file.modificationMillis(),
-        columnType,
-        grid);
+        file.path().toString(), header, file.modificationMillis(), columnType, grid);
   }
 
   /**
@@ -70,9 +62,7 @@ record NpyLayout(
   public Optional<BlockSource> inBlocks(Shape shape) {
     return grid.inBlocks(shape)
         .filter(blocks -> blocks.runElements() >= grid.runElements())
-        .map(
-            blocks ->
-                new NpyLayout(path, header, modificationMillis, columnType, blocks));
+        .map(blocks -> new NpyLayout(path, header, modificationMillis, columnType, blocks));
   }
 
   /** True if the file was not written since this layout was made. */

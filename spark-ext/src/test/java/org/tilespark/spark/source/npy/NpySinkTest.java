@@ -174,8 +174,7 @@ class NpySinkTest extends SparkTest {
     save(blocks, "shape", "3,4,5,6");
     assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
     save(blocks);
-    assertArrayEquals(
-        new NpyFixture("f4", 12, 5, 6).canonical(), Files.readAllBytes(target));
+    assertArrayEquals(new NpyFixture("f4", 12, 5, 6).canonical(), Files.readAllBytes(target));
     assertTrue(
         refusal(blocks, "shape", "3,5,4,6")
             .contains("Option shape is '3,5,4,6', and the blocks have the extents 12,5,6"));
