@@ -232,9 +232,9 @@ def test_the_limit_of_collected_results(monkeypatch, x):
     monkeypatch.setattr(_transfer, "shares_files", lambda session: False)
     monkeypatch.setattr(_transfer, "setting", lambda session, key: settings[key])
     with pytest.raises(ts.TileSparkError, match="spark.driver.maxResultSize=100"):
-        x.compute()
+        (x * 2.5).compute()
     settings["spark.driver.maxResultSize"] = "1g"
-    assert x.compute().shape == (4, 5)
+    assert (x * 2.5).compute().shape == (4, 5)
 
 
 @pytest.mark.parametrize(

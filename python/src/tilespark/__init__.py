@@ -7,7 +7,7 @@ classic session and over Spark Connect.
 
 from importlib import metadata as _metadata
 
-from . import _functions, array_api, fft, linalg, random, signal
+from . import _element, _functions, array_api, fft, linalg, random, signal
 from ._array import BlockArray, concatenate, from_numpy
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
 from ._neighbours import knn, pairs_above, row_argmax

@@ -55,6 +55,9 @@ class BlockArray:
     :func:`read_npy`, :func:`from_xarray` and :func:`from_dataframe`.
     """
 
+    #: The class of the elements of small arrays; _element sets it, since it is derived from this one.
+    _element_class: Callable[..., BlockArray]
+
     # Makes numpy let this class handle operators whose left operand is a numpy array.
     __array_priority__ = 1000
 
@@ -313,9 +316,7 @@ class BlockArray:
             return self.take(indices, axis)[key]
         entries, added = _slices.entries(key, self.shape)
         if entries and self.nbytes <= REMEMBERED_BYTES and all(isinstance(each, int) for each in entries) and not added:
-            from ._element import Element
-
-            return Element(self, tuple(entries))  # type: ignore[arg-type]
+            return self._element_class(self, tuple(entries))
         part = self._sliced(entries)
         shape = list(part.shape) if added else []
         for axis in added:
@@ -325,10 +326,8 @@ class BlockArray:
     def _sliced(self, entries: Sequence[slice | int]) -> BlockArray:
         """The slices, or the element, that each axis has an entry for."""
         if not self.size:
-            from ._filled import zeros
-
             shape = np.broadcast_to(0, self.shape)[tuple(entries)].shape
-            return zeros(shape, self.dtype, spark=self.spark)
+            return from_numpy(np.zeros(shape, self.dtype), spark=self.spark)
         lead = self._lead_rank
         stored = list(entries[lead:])
         for axis in self._dropped:

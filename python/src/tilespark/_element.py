@@ -32,3 +32,6 @@ class Element(BlockArray):
     def compute(self) -> NDArray:
         """The element as a numpy array without axes; computes the whole small array, once."""
         return np.asarray(self._source._values()[self._at])
+
+
+BlockArray._element_class = Element

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import _functions, _leading, fft, linalg
 from ._arguments import integer, integers, many
-from ._array import BlockArray, as_array, concatenate, from_numpy
+from ._array import BlockArray, NDArray, as_array, concatenate, from_numpy
 from ._dispatch import not_offered
 from ._elementwise import SQL, wrapped
 from ._filled import DEVICE, arange, eye, filled, full, linspace, ones, zeros
@@ -664,16 +664,19 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> BlockArray:
 
     Args:
         x: an array.
-        repeats: one number; how often each element is repeated in an array of numbers would give the shape.
+        repeats: one number, or one for each index of the axis; a BlockArray is computed now.
         axis: the axis; by default the elements of the whole array, as a vector.
     """
     array = _given(x)
-    if isinstance(repeats, BlockArray) or np.ndim(repeats):
-        raise not_offered("repeat with an array of repeats", "repeat(x, 2)")
-    count = integer("repeats", repeats)
     if axis is None:
         array, axis = _shaped(array, (array.size,)), 0
     along = array._axis(axis)
+    if isinstance(repeats, BlockArray) or np.ndim(repeats):
+        counts = np.asarray(repeats.compute() if isinstance(repeats, BlockArray) else repeats)
+        if counts.size != 1:
+            return _repeated(array, counts, along)
+        repeats = counts.item()
+    count = integer("repeats", repeats)
     before, after = math.prod(array.shape[: along + 1]), math.prod(array.shape[along + 1 :])
     shape = (*array.shape[:along], array.shape[along] * count, *array.shape[along + 1 :])
     if 0 in shape:
@@ -687,6 +690,14 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> BlockArray:
     if axis is None and array.ndim != 1:
         raise InvalidInputError(f"take of {array._what} without an axis; expected axis=...")
     return array.take(indices, 0 if axis is None else axis)
+
+
+def _repeated(array: BlockArray, counts: NDArray, along: int) -> BlockArray:
+    if counts.shape != array.shape[along : along + 1] or counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise InvalidInputError(f"repeats of shape {counts.shape} for an axis of {array.shape[along]}; expected one number of 0 or more each")
+    places = np.repeat(np.arange(len(counts)), counts)
+    shape = (*array.shape[:along], len(places), *array.shape[along + 1 :])
+    return array.take(places, along) if math.prod(shape) else zeros(shape, array.dtype, spark=array.spark)
 
 
 def tile(x: Any, repetitions: Sequence[int], /) -> BlockArray:
