@@ -129,8 +129,9 @@ def test_manipulation() -> None:
     same(ts.expand_dims(ts.squeeze(ts.expand_dims(v, axis=0), 0), axis=1), V[:, None])
     same(ts.where(x > 0, x, -0.0), np.where(A > 0, A, -0.0))
     same(ts.astype(ts.asarray([2.7, -3.9, 300.0]), "uint8"), np.array([2, 253, 44], "uint8"))
-    with pytest.raises(ts.UnsupportedError, match="array of repeats"):
-        ts.repeat(v, v)
+    same(ts.repeat(v, [2, 0, 1, 3]), np.repeat(V, [2, 0, 1, 3]))
+    with pytest.raises(ts.InvalidInputError, match="repeats of shape .2,. for an axis of 4"):
+        ts.repeat(v, [1, 2])
 
 
 def test_reductions_are_lazy(spark: SparkSession) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from numbers import Number
@@ -774,11 +775,11 @@ class BlockArray:
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of the Python array API standard for this class: the package ``tilespark``."""
-        import tilespark
-
-        if api_version not in (None, *tilespark.array_api.VERSIONS):
-            raise InvalidInputError(f"api_version is {api_version!r}; expected one of {', '.join(tilespark.array_api.VERSIONS)}")
-        return tilespark
+        package = sys.modules[__package__]  # its modules import this one
+        versions = package.array_api.VERSIONS
+        if api_version not in (None, *versions):
+            raise InvalidInputError(f"api_version is {api_version!r}; expected one of {', '.join(versions)}")
+        return package
 
     @property
     def device(self) -> str:
