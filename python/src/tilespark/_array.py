@@ -337,7 +337,10 @@ class BlockArray:
         if not lead or any(entry != slice(None) for entry in stored):
             part = part._called("slice", None, slices=", ".join(map(_slices.text, stored)))
         part._labels = self._labels.sliced(entries)
-        return part._without([axis for axis, entry in enumerate(stored) if isinstance(entry, int)])
+        part = part._without([axis for axis, entry in enumerate(stored) if isinstance(entry, int)])
+        if "_remembered" in self.__dict__:
+            part._remembered = self._remembered[tuple(entries)]
+        return part
 
     def take(self, indices: Any, axis: int | str) -> BlockArray:
         """The elements at some indices along an axis, as by numpy.take.
