@@ -135,7 +135,7 @@ TEXT = """# Array API standard
 
 `tilespark` has functions of the [Python array API standard](https://data-apis.org/array-api/{version}/), version
 {version}; `x.__array_namespace__()` is the package. [data-apis/array-api-tests](https://github.com/data-apis/array-api-tests)
-runs against it: all dtypes but uint64, inputs of at most three axes. Results are lazy, and `float(y)` computes one.
+runs against it: all dtypes but uint64. Results are lazy, and `float(y)` computes one.
 
 ## Passing
 

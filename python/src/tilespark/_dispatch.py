@@ -29,7 +29,7 @@ _NEAREST = {
     "save": "x.to_npy(path)",
     "savez": "x.to_npy(path)",
     "sort": "ORDER BY over x.to_cells()",
-    "take": "x[start:stop:step]",
+    "take": "x.take(indices, axis)",
     "tensordot": "x @ y",
     "unique": "DISTINCT over x.to_cells()",
 }

@@ -20,7 +20,6 @@ import numpy as np
 from . import _functions, _leading, fft, linalg
 from ._arguments import integer, integers, many
 from ._array import BlockArray, NDArray, as_array, concatenate, from_numpy
-from ._dispatch import not_offered
 from ._elementwise import SQL, wrapped
 from ._filled import DEVICE, arange, eye, filled, full, linspace, ones, zeros
 from .errors import InvalidInputError, UnsupportedError
