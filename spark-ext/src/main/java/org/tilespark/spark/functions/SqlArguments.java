@@ -10,6 +10,7 @@ import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentExpression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
@@ -35,6 +36,16 @@ final class SqlArguments {
 
   private SqlArguments(TableFunctions function) {
     this.function = function;
+  }
+
+  /** Constants as a call in SQL names them: {@code name => literal}. */
+  static List<Expression> named(Map<String, Object> constants) {
+    return constants.entrySet().stream()
+        .<Expression>map(
+            each ->
+                new NamedArgumentExpression(
+                    each.getKey(), Literal$.MODULE$.apply(each.getValue())))
+        .toList();
   }
 
   /**

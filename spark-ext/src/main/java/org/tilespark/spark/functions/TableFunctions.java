@@ -14,8 +14,6 @@ import java.util.stream.Collectors;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -30,7 +28,8 @@ import scala.Tuple3;
  * them too. The examples of each are in the SQL file of its name, see {@link Example}.
  *
  * <p>Clients of Spark Connect, which have no Catalyst, load this class and the declarations: code
- * that uses plans must be in bodies of methods and lambdas that a client does not run.
+ * that uses plans must be in bodies of methods and lambdas that a client does not run, and code
+ * that converts one Catalyst type to another, which Java's verifier loads, in another class.
  */
 @SuppressWarnings("ImmutableEnumChecker") // declarations are records of constants
 public enum TableFunctions {
@@ -242,14 +241,10 @@ public enum TableFunctions {
    */
   public LogicalPlan plan(
       SparkSession session, List<LogicalPlan> tables, Map<String, Object> constants) {
-    List<Expression> named =
-        constants.entrySet().stream()
-            .<Expression>map(
-                each ->
-                    new NamedArgumentExpression(
-                        each.getKey(), Literal$.MODULE$.apply(each.getValue())))
-            .toList();
-    return plan(sqlName(), SqlArguments.bind(this, tables, named), Optional.of(session));
+    return plan(
+        sqlName(),
+        SqlArguments.bind(this, tables, SqlArguments.named(constants)),
+        Optional.of(session));
   }
 
   /**
