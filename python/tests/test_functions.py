@@ -63,6 +63,20 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("zeros_like", lambda x, v: np.zeros_like(v)),
     ("ones_like", lambda x, v: np.ones_like(x, dtype="float32")),
     ("full_like", lambda x, v: np.full_like(x, 2.5)),
+    ("take", lambda x, v: np.take(x, [3, 0, 3], axis=1)),
+    ("repeat", lambda x, v: np.repeat(x, 2, axis=0)),
+    ("tile", lambda x, v: np.tile(x, (2, 1))),
+    ("tensordot", lambda x, v: np.tensordot(x, MATRIX, axes=([1], [1]))),
+    ("diff", lambda x, v: np.diff(x, axis=0)),
+    ("tril", lambda x, v: np.tril(x, 1)),
+    ("cumsum", lambda x, v: np.cumsum(x)),
+    ("cumprod of an axis", lambda x, v: np.cumprod(v, axis=1)),
+    ("prod", lambda x, v: np.prod(x, axis=0)),
+    ("broadcast_to", lambda x, v: np.broadcast_to(x, (2, 6, 8))),
+    ("expand_dims at two places", lambda x, v: np.expand_dims(x, (0, -1))),
+    ("stack at the end", lambda x, v: np.stack((x, x > 0), axis=-1)),
+    ("empty_like", lambda x, v: np.empty_like(x, dtype="int32") * 0),
+    ("where of an integer", lambda x, v: np.where(x > 0, 1, 2.5)),
     ("cov", lambda x, v: np.cov(x)),
     ("corrcoef", lambda x, v: np.corrcoef(x, rowvar=False)),
     ("trace", lambda x, v: np.trace(x[:, :6])),
@@ -109,6 +123,7 @@ def test_of_shapes_and_types() -> None:
         (lambda x: np.save("/nowhere/x.npy", x), r"to_npy"),
         (lambda x: np.add.outer(x, x), r"x\.compute\(\)"),
         (lambda x: np.where(x), r"to_cells"),
+        (lambda x: np.zeros_like(x, order="F"), r"zeros_like with order="),
     ],
 )
 def test_others_collect_nothing(function: Callable[[ts.BlockArray], Any], nearest: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,3 +139,20 @@ def test_others_collect_nothing(function: Callable[[ts.BlockArray], Any], neares
 def test_errors_are_type_errors() -> None:
     with pytest.raises(TypeError, match="numpy.gradient of a BlockArray is not there yet"):
         np.gradient(ts.from_numpy(MATRIX))
+
+
+@pytest.mark.parametrize(
+    ("holder", "name", "message"),
+    [
+        (ts.linalg, "svdd", r"module 'tilespark\.linalg' has no attribute 'svdd'\. Nearest: svd$"),
+        (ts.linalg, "det", r"no attribute 'det'\. Nearest: numpy\.linalg\.slogdet\(x\)$"),
+        (ts.fft, "rftn", r"Nearest: rfftn"),
+        (ts, "from_nunpy", r"module 'tilespark' has no attribute 'from_nunpy'\. Nearest: from_numpy"),
+        (ts.signal, "zzz", r"no attribute 'zzz'$"),
+    ],
+)
+def test_attributes_that_do_not_exist_name_the_nearest(holder: Any, name: str, message: str) -> None:
+    with pytest.raises(AttributeError, match=message):
+        getattr(holder, name)
+    with pytest.raises(AttributeError, match="no attribute 'tranpose'. Nearest: transpose"):
+        ts.from_numpy(MATRIX).tranpose

@@ -5,10 +5,12 @@ A :class:`BlockArray` is a lazy array with numpy's operators; :mod:`tilespark.li
 classic session and over Spark Connect.
 """
 
+import sys as _sys
 from importlib import metadata as _metadata
 
 from . import _element, _functions, array_api, fft, linalg, random, signal
 from ._array import BlockArray, concatenate, from_numpy
+from ._gaps import explain_missing as _explain_missing
 from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
 from ._neighbours import knn, pairs_above, row_argmax
 from ._session import check, configure, jar_path
@@ -17,6 +19,8 @@ from .array_api import *
 from .array_api import __array_api_version__, __array_namespace_info__
 from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
 from .linalg import corrcoef, cov
+
+_explain_missing(_sys.modules[__name__], fft, linalg, random, signal)
 
 try:
     __version__ = _metadata.version("tilespark")

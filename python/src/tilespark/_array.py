@@ -1271,7 +1271,7 @@ class BlockArray:
         return f"{name} of shape {self.shape}"
 
     def __getattr__(self, name: str) -> Any:
-        raise gap(name)
+        raise gap(name, dir(type(self)))
 
 
 def _missing(name: str) -> Callable[..., Any]:
@@ -1436,26 +1436,6 @@ def concatenate(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int | 
         df = call(first._kind.function("concat"), {"a": whole._df, "b": other._df}, axis=letter)
         whole = whole._of(df, first._labels.joined(along), other._keep)
     return whole
-
-
-def stack(arrays: Sequence[BlockArray | NDArray | DataFrame], axis: int = 0) -> BlockArray:
-    """Arrays of one dtype and shape along a new axis, as numpy.stack.
-
-    Args:
-        arrays: arrays of one shape.
-        axis: the place of the new axis.
-
-    Raises:
-        InvalidInputError: if dtypes or shapes differ, or the place is out of range.
-    """
-    found = _same_kind("stack", arrays)
-    first = found[0]
-    place = integer("axis", axis)
-    if any(each.shape != first.shape for each in found) or not -first.ndim - 1 <= place <= first.ndim:
-        raise InvalidInputError(f"stack of shapes {', '.join(str(each.shape) for each in found)} at axis {axis}; expected one shape")
-    place %= first.ndim + 1
-    shape = (*first.shape[:place], 1, *first.shape[place:])
-    return concatenate([each.reshape(shape) for each in found], place)
 
 
 def _same_kind(operator: str, arrays: Sequence[Any]) -> list[BlockArray]:

@@ -12,25 +12,21 @@ Function = Callable[..., Any]
 #: Our functions by the numpy functions that they replace.
 OFFERED: dict[Function, Function] = {}
 
-_NEAREST = {
+#: What to use in place of a function of numpy that is not available, by its name.
+NEAREST = {
     "det": "numpy.linalg.slogdet(x)",
     "diag": "tilespark.linalg.diagonal(x)",
     "eig": "numpy.linalg.eigh(x) of a symmetric matrix",
     "eigvals": "numpy.linalg.eigvalsh(x) of a symmetric matrix",
     "einsum": "x @ y, x.transpose(axes), x.sum(axis)",
-    "fft": "numpy.fft.fftn(x, axes=(axis,)) of a volume",
-    "fft2": "numpy.fft.fftn(x, axes=(1, 2)) of a volume",
     "inner": "x @ y.mT",
     "inv": "numpy.linalg.solve(x, y)",
     "median": "Spark's percentile over the elements of x.to_cells()",
     "percentile": "Spark's percentile over the elements of x.to_cells()",
-    "prod": "x.df with Spark's aggregate(values, ...)",
     "quantile": "Spark's percentile over the elements of x.to_cells()",
     "save": "x.to_npy(path)",
     "savez": "x.to_npy(path)",
     "sort": "ORDER BY over x.to_cells()",
-    "take": "x.take(indices, axis)",
-    "tensordot": "x @ y",
     "unique": "DISTINCT over x.to_cells()",
 }
 
@@ -57,5 +53,5 @@ def call_function(function: Function, args: Sequence[Any], kwargs: Mapping[str, 
     name = f"{module}.{function.__name__}"
     offered = OFFERED.get(function)
     if offered is None:
-        raise not_offered(name, _NEAREST.get(function.__name__, ""))
+        raise not_offered(name, NEAREST.get(function.__name__, ""))
     return offered(*args, **kwargs)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import fft, linalg
-from ._arguments import many
-from ._array import BlockArray, as_array, concatenate, stack
+from . import array_api, fft, linalg
+from ._array import BlockArray, as_array, concatenate
 from ._dispatch import OFFERED, Function, not_offered
-from .errors import InvalidInputError
 
 #: numpy functions that call a method of their first argument, with the method's name.
 _METHODS: dict[str, str] = {
@@ -28,6 +27,14 @@ _METHODS: dict[str, str] = {
     "around": "round",
     "permute_dims": "transpose",
 }
+
+#: Functions of the array API standard that have numpy's options, or some of them.
+_OF_STANDARD = (
+    "broadcast_to cumulative_prod cumulative_sum diff empty_like expand_dims full_like matrix_transpose moveaxis ones_like prod"
+    " repeat stack take tensordot tile tril triu unstack zeros_like"
+).split()
+#: Where numpy's function is compiled and has no signature, one that has the same.
+_SIGNATURES = {"empty_like": "zeros_like"}
 
 #: Functions of :mod:`tilespark.linalg` and :mod:`tilespark.fft` with the same arguments as numpy's.
 _OF_LINALG = "cholesky cov corrcoef diagonal eigh eigvalsh lstsq matrix_rank norm pinv qr slogdet solve svdvals trace".split()
@@ -61,6 +68,23 @@ def _of_one_matrix(name: str) -> Function:
     return function
 
 
+def _of_standard(name: str) -> Function:
+    """A function of the array API standard with numpy's parameters; options that only numpy has are refused."""
+    ours = getattr(array_api, name)
+    known = inspect.signature(ours).parameters
+    theirs = inspect.signature(getattr(np, _SIGNATURES.get(name, name)))
+    places = list(theirs.parameters)[: sum(each.kind is each.POSITIONAL_ONLY for each in known.values())]
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = theirs.bind(*args, **kwargs).arguments
+        first = [given.pop(each) for each in places if each in given]
+        unknown = {each: value for each, value in given.items() if each not in known}
+        _refuse(name, {each: value for each, value in unknown.items() if value is not theirs.parameters[each].default})
+        return ours(*first, **{each: value for each, value in given.items() if each not in unknown})
+
+    return function
+
+
 def _array(value: Any, like: Any = None) -> BlockArray:
     return as_array(value, like if isinstance(like, BlockArray) else None)
 
@@ -72,23 +96,22 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian:
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> BlockArray:
-    """``x`` where the condition is true, else ``y``; arrays of one shape, or numbers."""
+    """``x`` where the condition is true, else ``y``; see :func:`tilespark.where`."""
     if x is None or y is None:
         raise not_offered("numpy.where of a condition alone", "WHERE over x.to_cells()")
-    first = next(each for each in (condition, x, y) if isinstance(each, BlockArray))
-    holds = _array(condition, first)
-    ones = [each for each in (x, y) if isinstance(each, BlockArray | np.ndarray) and np.ndim(each)]
-    if not ones:
-        dtype = np.result_type(x, y)
-        return holds.map("if(v <> 0, x, y)", x=x, y=y).astype(dtype)
-    wanted = np.result_type(*(each.dtype if hasattr(each, "dtype") and np.ndim(each) else each for each in (x, y)))
-    if len(ones) == 1:
-        array = _array(ones[0], first).astype(wanted)
-        value, text = (y, "if(a <> 0, b, value)") if ones[0] is x else (x, "if(a <> 0, value, b)")
-        return holds.zip(array, text, value=value).astype(wanted)
-    one, two = (_array(each, first).astype(wanted) for each in (x, y))
-    # Each term is zero where the other operand is selected, so the sum is the selected one.
-    return holds.zip(one, "if(a <> 0, b, 0)").astype(wanted) + holds.zip(two, "if(a <> 0, 0, b)").astype(wanted)
+    return array_api.where(condition, x, y)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, **options: Any) -> BlockArray:
+    """Sums up to each element along an axis, or in row-major order; see :func:`tilespark.cumulative_sum`."""
+    _refuse("cumsum", options)
+    return array_api.cumulative_sum(_array(a).ravel() if axis is None else a, axis=axis or 0, dtype=dtype)
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, **options: Any) -> BlockArray:
+    """Products up to each element, as :func:`cumsum`; see :func:`tilespark.cumulative_prod`."""
+    _refuse("cumprod", options)
+    return array_api.cumulative_prod(_array(a).ravel() if axis is None else a, axis=axis or 0, dtype=dtype)
 
 
 def dot(a: Any, b: Any) -> BlockArray:
@@ -121,56 +144,10 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return bool(first.zip(second, text).all())
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, **options: Any) -> BlockArray:
-    """An array with the shape and blocks of ``a``, filled with one number."""
-    _refuse("full_like", options)
-    array = _array(a)
-    target = array.dtype if dtype is None else np.dtype(dtype)
-    return array.map("value", value=fill_value).astype(target)
-
-
-def zeros_like(a: Any, dtype: Any = None, **options: Any) -> BlockArray:
-    """Zeros with the shape and blocks of ``a``."""
-    return full_like(a, 0, dtype, **options)
-
-
-def ones_like(a: Any, dtype: Any = None, **options: Any) -> BlockArray:
-    """Ones with the shape and blocks of ``a``."""
-    return full_like(a, 1, dtype, **options)
-
-
-def empty_like(prototype: Any, dtype: Any = None, **options: Any) -> BlockArray:
-    """Zeros, as :func:`zeros_like`."""
-    return full_like(prototype, 0, dtype, **options)
-
-
 def _refuse(name: str, options: Mapping[str, Any]) -> None:
     given = [option for option, value in options.items() if value not in (None, True, "K")]
     if given:
         raise not_offered(f"numpy.{name} with {given[0]}=...")
-
-
-def expand_dims(a: Any, axis: Any) -> BlockArray:
-    """The array with an additional axis of extent 1."""
-    array = _array(a)
-    axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
-    rank = array.ndim + len(axes)
-    places = {each + rank if each < 0 else each for each in axes}
-    if len(places) != len(axes) or not all(0 <= each < rank for each in places):
-        raise InvalidInputError(f"expand_dims at {axis!r} of {array.ndim} axes; expected places among {rank}")
-    extents = iter(array.shape)
-    return array.reshape(tuple(1 if each in places else next(extents) for each in range(rank)))
-
-
-def moveaxis(a: Any, source: Any, destination: Any) -> BlockArray:
-    """The array with some axes moved to other positions."""
-    array = _array(a)
-    numbered = np.empty(tuple(range(array.ndim)))  # axis i has extent i, so the new shape is the permutation
-    places = tuple(array._axis(each) for each in many(source))
-    try:
-        return array.transpose(np.moveaxis(numbered, places, many(destination)).shape)
-    except ValueError as error:
-        raise InvalidInputError(f"moveaxis: {error}") from None
 
 
 def vstack(tup: Sequence[Any], **options: Any) -> BlockArray:
@@ -227,11 +204,6 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
-    """The dtype of a numpy operation on these operands."""
-    return np.result_type(*(each.dtype if isinstance(each, BlockArray) else each for each in arrays_and_dtypes))
-
-
 def _offer() -> None:
     """Registers all functions of this module."""
     for name, method in _METHODS.items():
@@ -242,10 +214,13 @@ def _offer() -> None:
             for there in (np, numpys):
                 if callable(getattr(there, name, None)):
                     OFFERED[getattr(there, name)] = getattr(ours, name)
+    for name in _OF_STANDARD:
+        if hasattr(np, name):  # some are in numpy since 2.0 or 2.1
+            OFFERED[getattr(np, name)] = _of_standard(name)
     for name in ("diagonal", "trace"):
         OFFERED[getattr(np, name)] = _of_one_matrix(name)
-    own: list[Function] = [allclose, array_equal, concatenate, dot, empty_like, expand_dims, full_like, hstack, imag, iscomplexobj]
-    own += [isclose, isrealobj, moveaxis, ndim, ones_like, real, result_type, shape, size, stack, vstack, where, zeros_like]
+    own: list[Function] = [allclose, array_equal, concatenate, cumprod, cumsum, dot, hstack, imag, iscomplexobj, isclose]
+    own += [isrealobj, ndim, real, array_api.result_type, shape, size, vstack, where]
     OFFERED.update({getattr(np, each.__name__): each for each in own})
     OFFERED[np.linalg.svd] = _svd
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ._dispatch import not_offered
+import difflib
+from collections.abc import Iterable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from ._dispatch import NEAREST, not_offered
 from .errors import UnsupportedError
 
 _IN_NUMPY = "x.compute() gives the whole array to numpy"
@@ -20,7 +26,7 @@ _NEAREST = {
         f"__{name}__": f"where y is a number, x.map_blocks(lambda b: {text.replace('x', 'b')}); {_IN_NUMPY}"
         for name, text in OPERATORS.items()
     },
-    "prod": f"{_IN_NUMPY}; for products over blocks x.df with Spark's aggregate(values, ...)",
+    "prod": "tilespark.prod(x)",
     **{name: f"tilespark.linalg.{name}(x)" for name in ("trace", "diagonal")},
     **dict.fromkeys(("chunks", "chunksize", "numblocks", "npartitions"), "x.blocks is the shape of a full block"),
     "dot": "a @ b",
@@ -47,11 +53,35 @@ class MissingAttribute(UnsupportedError, AttributeError):
     """An attribute of numpy or dask arrays that a BlockArray lacks."""
 
 
-def gap(name: str) -> Exception:
-    """The error for an attribute that a BlockArray lacks."""
+def gap(name: str, names: Iterable[str] = ()) -> Exception:
+    """The error for an attribute that a BlockArray lacks.
+
+    Args:
+        name: the attribute.
+        names: the attributes that there are.
+    """
     if name not in _NEAREST:
-        return AttributeError(f"A BlockArray has no attribute {name!r}")
+        return AttributeError(f"A BlockArray has no attribute {name!r}{_nearest(name, names)}", name=name)
     return MissingAttribute(f"{_WHAT.get(name, name)} is not there yet. Nearest: {_NEAREST[name]}")
+
+
+def explain_missing(*modules: ModuleType) -> None:
+    """Makes the errors for attributes that the modules lack name the nearest ones."""
+    for module in modules:
+        module.__getattr__ = partial(_missing, module)  # type: ignore[method-assign]
+
+
+def _missing(module: ModuleType, name: str) -> Any:
+    ours = (each for each, value in vars(module).items() if getattr(value, "__module__", "").startswith("tilespark"))
+    nearest = f". Nearest: {NEAREST[name]}" if name in NEAREST else _nearest(name, ours)
+    raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}{nearest}", name=name)
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    if name.startswith("_"):
+        return ""
+    found = difflib.get_close_matches(name, [each for each in names if not each.startswith("_")], cutoff=0.6)
+    return f". Nearest: {', '.join(found)}" if found else ""
 
 
 def no_ufunc(name: str, method: str, arrays: int) -> Exception:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from . import _functions, _leading, fft, linalg
+from . import _leading, fft, linalg
 from ._arguments import integer, integers, many
 from ._array import BlockArray, NDArray, as_array, concatenate, from_numpy
 from ._elementwise import SQL, wrapped
@@ -278,7 +278,9 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     return builtins.bool(np.dtype(dtype) == np.dtype(kind))
 
 
-result_type = _functions.result_type
+def result_type(*arrays_and_dtypes: Any) -> _DType:
+    """The dtype of an operation on arrays, dtypes and numbers, by numpy's promotion."""
+    return np.result_type(*(each.dtype if isinstance(each, BlockArray) else each for each in arrays_and_dtypes))
 
 
 # Elementwise functions
@@ -545,7 +547,9 @@ def prod(x: Any, /, *, axis: _Axes = None, dtype: Any = None, keepdims: builtins
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> BlockArray:
-    """``x1`` where the condition is true, else ``x2``; shapes broadcast, and one of the two may be a number."""
+    """``x1`` where the condition is true, else ``x2``; shapes broadcast, and each of the two may be a number."""
+    if isinstance(condition, BlockArray) and not builtins.any(isinstance(each, BlockArray | np.ndarray) for each in (x1, x2)):
+        return condition.map("if(v <> 0, x1, x2)", x1=x1, x2=x2)._in(np.result_type(x1, x2))
     one, two = _given(x1, x2), _given(x2, x1)
     holds, dtype = _given(condition), result_type(one, two)
     if dtype.kind == "f":  # a pair of numbers is an element of one array, whose bits stay
@@ -593,17 +597,23 @@ def stack(arrays: Sequence[Any], /, axis: int = 0) -> BlockArray:
     return concat([expand_dims(each, axis=axis) for each in found], axis=axis)
 
 
-def expand_dims(x: Any, /, *, axis: int = 0) -> BlockArray:
-    """The array with an additional axis of extent 1.
+def expand_dims(x: Any, /, *, axis: int | Sequence[int] = 0) -> BlockArray:
+    """The array with additional axes of extent 1.
+
+    Args:
+        x: an array.
+        axis: the places of the new axes among those of the result.
 
     Raises:
-        IndexError: if the place is out of range.
+        IndexError: if a place is out of range or given twice.
     """
-    array, at = _given(x), integer("axis", axis)
-    if not -array.ndim - 1 <= at <= array.ndim:
-        raise IndexError(f"expand_dims at {axis} of {array.ndim} axes; expected -{array.ndim + 1} to {array.ndim}")
-    at %= array.ndim + 1
-    return _shaped(array, (*array.shape[:at], 1, *array.shape[at:]))
+    array, axes = _given(x), integers("axis", axis)
+    rank = array.ndim + len(axes)
+    places = {each + rank if each < 0 else each for each in axes}
+    if len(places) != len(axes) or not builtins.all(0 <= each < rank for each in places):
+        raise IndexError(f"expand_dims at {axis} of {array.ndim} axes; expected different places from {-rank} to {rank - 1}")
+    extents = iter(array.shape)
+    return _shaped(array, [1 if each in places else next(extents) for each in range(rank)])
 
 
 def squeeze(x: Any, /, axis: int | Sequence[int]) -> BlockArray:
@@ -655,7 +665,14 @@ def roll(x: Any, /, shift: int | Sequence[int], *, axis: _Axes = None) -> BlockA
 def moveaxis(x: Any, source: Any, destination: Any, /) -> BlockArray:
     """The array with some axes moved to other positions."""
     array = _given(x)
-    return _functions.moveaxis(array, source, destination) if array.ndim else array
+    if not array.ndim:
+        return array
+    numbered = np.empty(tuple(range(array.ndim)))  # axis i has extent i, so the new shape is the permutation
+    try:
+        moved = np.moveaxis(numbered, tuple(array._axis(each) for each in many(source)), many(destination))
+    except ValueError as error:
+        raise InvalidInputError(f"moveaxis: {error}") from None
+    return array.transpose(moved.shape)
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> BlockArray:
