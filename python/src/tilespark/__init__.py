@@ -11,7 +11,7 @@ from importlib import metadata as _metadata
 from . import _element, _functions, array_api, fft, linalg, random, signal
 from ._array import BlockArray, concatenate, from_numpy
 from ._gaps import explain_missing as _explain_missing
-from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_npy, read_zarr
+from ._makers import from_cells, from_dataframe, from_rows, from_xarray, read_nifti, read_npy, read_raw, read_zarr
 from ._neighbours import knn, pairs_above, row_argmax
 from ._session import check, configure, jar_path
 from ._versions import show_versions
@@ -54,7 +54,9 @@ __all__ = [
     "ones",
     "pairs_above",
     "random",
+    "read_nifti",
     "read_npy",
+    "read_raw",
     "read_zarr",
     "row_argmax",
     "show_versions",

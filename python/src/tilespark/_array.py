@@ -92,6 +92,7 @@ class BlockArray:
         self._labels = labels or Labels()
         self._keep = keep
         self._whole: BlockArray | None = None  # the same elements as a volume, see _leading.split
+        self._stored: tuple[BlockArray, tuple[_leading.StoredAxis, ...]] | None = None  # see _leading.of_stored
 
     # Properties
 
@@ -977,7 +978,7 @@ class BlockArray:
         """Keeps the blocks in Spark's cache after their first computation. Returns this array."""
         if storage_level is not None and not hasattr(storage_level, "useMemory"):
             raise InvalidInputError(f"persist({storage_level!r}); expected a level of pyspark.StorageLevel")
-        self._whole = None  # it is not what is kept
+        self._whole = self._stored = None  # they are not what is kept
         with translated():
             self._df = self._df.persist() if storage_level is None else self._df.persist(storage_level)
         return self
@@ -1067,12 +1068,10 @@ class BlockArray:
         flag("overwrite", overwrite)
         if self._dropped:
             return self._save(file, dtype, overwrite)
-        source = _leading.merged(self)
         name = _blocks.supported(self.dtype if dtype is None else dtype).name
         with translated("to_npy"), _progress.shown(self.spark):
-            writer = source._df.write.format("npy").mode("overwrite" if overwrite else "error")
-            writer = writer.option("dtype", name).option("extents", numbers(source._extents))
-            writer = writer.option("shape", numbers(self.shape)) if self.ndim > 3 else writer
+            writer = _leading.with_columns(self).write.format("npy").mode("overwrite" if overwrite else "error")
+            writer = writer.option("dtype", name).option("extents", numbers(self.shape))
             try:
                 writer.save(file)
             except Exception as error:
@@ -1097,7 +1096,8 @@ class BlockArray:
         Args:
             path: path of the store, on any file system that Spark can write.
             component: path of the array in the store.
-            chunks: the shape of a chunk; by default the blocks' shape, unless they are very small or large.
+            chunks: the shape of a chunk; by default the blocks' shape, unless they are very small or large. Of more than three
+                axes those before the last three may be left out, along which chunks are 1 long.
             shards: the shape of a shard, a multiple of ``chunks``; by default each chunk is a file.
             dtype: dtype in the store; by default this array's.
             overwrite: whether to replace an existing array, which is removed before the first write.
@@ -1108,24 +1108,23 @@ class BlockArray:
         """
         store = location("path", path)
         flag("overwrite", overwrite)
-        if not 2 <= self.ndim <= 3:
+        if self._dropped:
             raise UnsupportedError(
-                f"to_zarr({store!r}) of {self._what}: arrays of 2 or 3 axes are written; use zarr.save(path, x.compute())"
+                f"to_zarr({store!r}) of {self._what}: arrays of 2 axes or more are written; use zarr.save(path, x.compute())"
             )
-        source = _leading.merged(self)
         spacing = self._labels.stated_spacing()
         given: dict[str, Any] = {
             "component": component,
-            "chunks": None if chunks is None else _zarr_shape("chunks", chunks, self.ndim),
-            "shards": None if shards is None else _zarr_shape("shards", shards, self.ndim),
+            "chunks": None if chunks is None else _zarr_shape("chunks", chunks, self._kind.rank),
+            "shards": None if shards is None else _zarr_shape("shards", shards, self._kind.rank),
             "dtype": _blocks.supported(self.dtype if dtype is None else dtype).name,
-            "extents": numbers(source._extents),
+            "extents": numbers(self.shape),
             "dimension_names": None if self.dims is None else ",".join(self.dims),
             "spacing": None if spacing is None else ",".join(map(repr, map(float, spacing))),
             **(options or {}),
         }
         with translated("to_zarr"), _progress.shown(self.spark):
-            writer = source._df.write.format("zarr").mode("overwrite" if overwrite else "error")
+            writer = _leading.with_columns(self).write.format("zarr").mode("overwrite" if overwrite else "error")
             for name, value in given.items():
                 writer = writer if value is None else writer.option(name, str(value))
             try:

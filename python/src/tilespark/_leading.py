@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from ._sql import call, numbers, quoted
 from .errors import InvalidInputError, translated
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from ._array import BlockArray
     from ._labels import Labels
 
@@ -58,9 +60,71 @@ def renumbered(x: BlockArray, number: str, lead: Shape, where: str | None = None
     return x._with(df, lead, column=str(x._batch), labels=labels)
 
 
+class StoredAxis(NamedTuple):
+    """A leading axis of a stored array: a column has the index along it.
+
+    Attributes:
+        column: the column.
+        extent: extent of the stored axis.
+        chosen: the indices that the array has, in its order.
+        is_kept: whether the array has the axis; else it has one index of it.
+    """
+
+    column: str
+    extent: int
+    chosen: range
+    is_kept: bool
+
+
+def of_stored(x: BlockArray, axes: Sequence[StoredAxis]) -> BlockArray:
+    """The array of a source. It reads only the chosen part.
+
+    Args:
+        x: the DataFrame of the source as an array without leading axes.
+        axes: the leading axes.
+    """
+    where = [_within(quoted(axis.column), axis.chosen, axis.extent) for axis in axes]
+    with translated():
+        df = reduce(lambda found, condition: found.where(condition), filter(None, where), x._df)
+    lead = tuple(len(axis.chosen) for axis in axes if axis.is_kept)
+    indices = [_place(quoted(axis.column), axis.chosen) for axis in axes if axis.is_kept]
+    number = indices[0] if len(indices) == 1 else _number(indices, lead)  # a column alone lets Spark hand filters to the source
+    batch = {COLUMN: number} if lead else {}
+    found = x._with(_blocks.with_places(df, batch | {name: name for name in x._kind.places}), lead)
+    found._stored = (x, tuple(axes)) if lead else None
+    return found
+
+
+def with_columns(x: BlockArray) -> DataFrame:
+    """The blocks with a column for each leading axis, as sinks take them."""
+    if x._batch is None:
+        return x._df
+    x = numbered(x)
+    columns = {f"axis{axis}": f"CAST({_index(x, axis)} AS BIGINT)" for axis in range(x._lead_rank)}
+    return _blocks.with_places(x._df, columns | {name: name for name in x._kind.places})
+
+
+def _within(index: str, chosen: range, extent: int) -> str:
+    """SQL condition that an index is one of some; empty if all are."""
+    if len(chosen) == extent:
+        return ""
+    low, high = min(chosen[0], chosen[-1]), max(chosen[0], chosen[-1])
+    if low == high:
+        return f"{index} = {low}"
+    step = abs(chosen.step)
+    ends = f"{index} BETWEEN {low} AND {high}" if (low, high) != (0, extent - 1) else ""
+    return " AND ".join(filter(None, (ends, f"({index} - {low}) % {step} = 0" if step > 1 else "")))
+
+
+def _place(index: str, chosen: range) -> str:
+    """SQL expression of the place of an index among those that are chosen."""
+    return index if (chosen.start, chosen.step) == (0, 1) else f"({index} - {chosen.start}) div {chosen.step}"
+
+
 def _index(x: BlockArray, axis: int) -> str:
     """SQL expression of the index along a leading axis."""
-    return f"({quoted(str(x._batch))} div {math.prod(x._lead[axis + 1 :])}) % {x._lead[axis]}"
+    batch = quoted(str(x._batch))
+    return batch if x._lead_rank == 1 else f"({batch} div {math.prod(x._lead[axis + 1 :])}) % {x._lead[axis]}"
 
 
 def _number(indices: Sequence[str], lead: Shape) -> str:
@@ -73,41 +137,29 @@ def sliced(x: BlockArray, entries: Sequence[slice | int]) -> BlockArray:
     """The array with some of its leading elements: a slice, which selects something, or an index for each leading axis."""
     if all(entry == slice(None) for entry in entries):
         return x
-    part = _read_part(x, entries)
-    if part is not None:
-        return part
+    chosen = [range(entry, entry + 1) if isinstance(entry, int) else range(extent)[entry] for entry, extent in zip(entries, x._lead, strict=True)]
+    for axis, each in enumerate(chosen):
+        if not each:
+            raise InvalidInputError(
+                f"The slice {entries[axis]} of axis {axis} holds none of {x._lead[axis]} elements; arrays are not empty"
+            )
+    kept = [isinstance(entry, slice) for entry in entries]
+    if x._stored is not None:
+        whole, stored = x._stored
+        pairs = iter(zip(chosen, kept, strict=True))
+        axes = [_part(axis, *next(pairs)) if axis.is_kept else axis for axis in stored]
+        return of_stored(whole, axes)
     x = numbered(x)
-    conditions, indices, lead = [], [], []
-    for axis, entry in enumerate(entries):
-        index = _index(x, axis)
-        if isinstance(entry, int):
-            conditions.append(f"{index} = {entry}")
-            continue
-        chosen = range(*entry.indices(x._lead[axis]))
-        if not chosen:
-            raise InvalidInputError(f"The slice {entry} of axis {axis} holds none of {x._lead[axis]} elements; arrays are not empty")
-        place = f"({index} - {chosen.start}) * {1 if chosen.step > 0 else -1}"
-        step = abs(chosen.step)
-        if len(chosen) < x._lead[axis]:
-            conditions.append(f"{place} BETWEEN 0 AND {(len(chosen) - 1) * step} AND ({place}) % {step} = 0")
-        indices.append(f"({place}) div {step}")
-        lead.append(len(chosen))
-    where = " AND ".join(conditions) or None
-    return renumbered(x, _number(indices, tuple(lead)), tuple(lead), where)
+    conditions = [_within(_index(x, axis), each, x._lead[axis]) for axis, each in enumerate(chosen)]
+    indices = [_place(_index(x, axis), each) for axis, each in enumerate(chosen) if kept[axis]]
+    lead = tuple(len(each) for axis, each in enumerate(chosen) if kept[axis])
+    return renumbered(x, _number(indices, lead), lead, " AND ".join(filter(None, conditions)) or None)
 
 
-def _read_part(x: BlockArray, entries: Sequence[slice | int]) -> BlockArray | None:
-    """The result of :func:`sliced` as a slice of the volume that the array was split from, of which a source reads only this
-    part; None where it is no contiguous part of the first axis."""
-    first, *others = entries
-    extent = x.shape[0]
-    chosen = range(first, first + 1) if isinstance(first, int) else range(*first.indices(extent))
-    if x._whole is None or not chosen or chosen.step != 1 or any(entry != slice(None) for entry in others):
-        return None
-    rows = math.prod(x.shape[1:-2])
-    part = x._whole[chosen.start * rows : chosen.stop * rows]
-    shape = x.shape[1:] if isinstance(first, int) else (len(chosen), *x.shape[1:])
-    return split(part, shape) if len(shape) > 3 else part
+def _part(axis: StoredAxis, chosen: range, is_kept: bool) -> StoredAxis:
+    """A stored axis with some of its chosen indices."""
+    part = axis.chosen[chosen.start : chosen.stop if chosen.stop >= 0 else None : chosen.step]
+    return axis._replace(chosen=part, is_kept=is_kept)
 
 
 def taken(x: BlockArray, axis: int, indices: NDArray, labels: Labels | None) -> BlockArray:

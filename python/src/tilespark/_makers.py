@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _leading, _transfer
-from ._arguments import flag, integers, location, numpy_dtype
+from ._arguments import flag, integer, integers, location, numpy_dtype
 from ._array import BlockArray, from_numpy, is_dataframe
 from ._labels import Labels, checked_spacing, labels_of
 from ._session import check, session
@@ -20,9 +20,9 @@ from .errors import InvalidInputError, TileSparkError, UnsupportedError, transla
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-    from pyspark.sql.types import StructType
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
+
 
 def read_npy(
     path: str | os.PathLike[str],
@@ -48,24 +48,18 @@ def read_npy(
     spark = session(spark)
     file = location("path", path)
     try:
-        df, _ = _stored(spark.read.format("npy"), "read_npy", file, blocks, dtype)
+        array = _stored(spark.read.format("npy"), "read_npy", file, blocks, dtype)
     except TileSparkError:
         vector = _vector(_transfer.local_path(spark, path))
         if vector is None:
             raise
         return from_numpy(vector if dtype is None else vector.astype(dtype), blocks, spacing=spacing, spark=spark)
-    array = BlockArray(df)
-    of_file = df.schema["values"].metadata.get("npy.shape")
-    if of_file is not None:
-        array = _leading.split(array, tuple(map(int, of_file.split(","))))
     array._labels = Labels(spacing=checked_spacing(spacing, array.ndim))
     return array
 
 
-def _stored(
-    reader: DataFrameReader, maker: str, path: str, blocks: int | Sequence[int] | None, dtype: Any
-) -> tuple[DataFrame, StructType]:
-    """The blocks of a stored array, and their schema."""
+def _stored(reader: DataFrameReader, maker: str, path: str, blocks: int | Sequence[int] | None, dtype: Any = None) -> BlockArray:
+    """A stored array, with the names and spacing that the source states."""
     if dtype is not None:
         name = numpy_dtype(dtype).name
         wanted = {"float32": "float", "float64": "double"}.get(name)
@@ -75,23 +69,24 @@ def _stored(
     with translated():
         df = reader.load(path)
         schema = df.schema
-        of_file = schema["values"].metadata.get("npy.shape")
-        if blocks is not None or of_file is not None:
-            kind = _blocks.kind_of(schema)
-            extents = _blocks.stated_extents(schema, kind)
-            assert extents is not None
-            names = schema["values"].metadata.get("zarr.dimensionNames", extents)
-            dropped = tuple(range(len(extents) - len(names)))
-            if of_file is None:
-                assert blocks is not None
-                shape = _blocks.stored_block_shape(blocks, extents[len(dropped) :], dropped, 0)
-            else:  # no block may hold elements of two volumes
-                own = tuple(map(int, of_file.split(",")))
-                default = _blocks.default_block_shape(own[-3:], _blocks.dtype_of(schema).itemsize)
-                cut = default if blocks is None else _blocks.stored_block_shape(blocks, own, (), len(own) - 3)
-                shape = (_blocks.divisor(own[-3], cut[0]), *cut[1:])
+        kind = _blocks.kind_of(schema)
+        extents = _blocks.stated_extents(schema, kind)
+        assert extents is not None
+        stored = schema["values"].metadata
+        leading = [field for field in schema if "tilespark.extent" in (field.metadata or {})]
+        lead = tuple(field.metadata["tilespark.extent"] for field in leading)
+        names: Sequence[str] = stored.get("tilespark.stored.names", [""] * (len(lead) + kind.rank))
+        dropped = tuple(range(len(lead) + kind.rank - len(names)))  # for a vector, the axis of extent 1
+        if blocks is not None:
+            shape = _blocks.stored_block_shape(blocks, (*lead, *extents[len(dropped) :]), dropped, len(lead))
             df = reader.option("blockShape", numbers(shape)).load(path)
-    return df, schema
+    array = BlockArray(df, dropped=dropped)
+    if lead:
+        axes = [_leading.StoredAxis(field.name, each, range(each), True) for field, each in zip(leading, lead, strict=True)]
+        array = _leading.of_stored(array, axes)
+    is_named = len(set(names)) == len(names) and all(names)
+    array._labels = Labels(dims=tuple(names) if is_named else None, spacing=tuple(stored.get("tilespark.stored.spacing", ())) or None)
+    return array
 
 
 def read_zarr(
@@ -112,7 +107,7 @@ def read_zarr(
         path: path of the store or of an array in it; local, or on any file system that Spark reads.
         component: path of the array, or of an image of OME-Zarr, in the store.
         level: the scale of an image; 0, the default, is the finest.
-        select: an index for each axis to leave out, ``{"t": 0, "c": 1}``, by name or number; 1 to 3 axes must remain.
+        select: an index for each axis to leave out, ``{"t": 0, "c": 1}``, by name or number.
         blocks: see :func:`read_npy`; by default whole chunks.
         dtype: ``float32`` or ``float64`` to convert while reading; by default the array's own type.
         spacing: distance between neighbours along the axes; by default the scale of an image.
@@ -128,18 +123,63 @@ def read_zarr(
     for name, value in (("component", component), ("level", level), ("select", select), ("missing", missing)):
         if value is not None:
             reader = reader.option(name, str(value))
-    df, schema = _stored(reader, "read_zarr", location("path", path), blocks, dtype)
-    stored = schema["values"].metadata
-    names: Sequence[str] = stored["zarr.dimensionNames"]
-    scale: Sequence[float] = stored.get("zarr.spacing", ())
-    kind = _blocks.kind_of(schema)
-    array = BlockArray(df, dropped=tuple(range(kind.rank - len(names))))  # for a vector, the axis of extent 1
-    named = len(set(names)) == len(names) and all(names)
-    array._labels = Labels(
-        dims=tuple(names) if named else None,
-        spacing=checked_spacing(spacing, array.ndim) if spacing is not None else tuple(scale) or None,
-    )
+    array = _stored(reader, "read_zarr", location("path", path), blocks, dtype)
+    if spacing is not None:
+        array._labels = Labels(dims=array._labels.dims, spacing=checked_spacing(spacing, array.ndim))
     return array
+
+
+def read_nifti(
+    path: str | os.PathLike[str],
+    blocks: int | Sequence[int] | None = None,
+    *,
+    dtype: Any = None,
+    spark: SparkSession | None = None,
+) -> BlockArray:
+    """The array in a NIfTI file, ``.nii`` or ``.nii.gz``, with the names and the spacing of its axes.
+
+    The axes are ``x``, ``y``, ``z``; those after them in the file come first here: a series of volumes has the shape
+    (t, x, y, z). Numbers are scaled as the header says, then they are float64. Orientations are left out.
+
+    Args:
+        path: a local path, or one on any file system that Spark reads.
+        blocks: see :func:`read_npy`. Of a compressed file, which is read from its beginning, blocks have whole planes.
+        dtype: ``float32`` or ``float64`` to convert while reading; by default the file's own type.
+        spark: the session; by default the active one.
+
+    Raises:
+        InvalidInputError: if the file is missing or is no NIfTI file of numbers.
+    """
+    return _stored(session(spark).read.format("nifti"), "read_nifti", location("path", path), blocks, dtype)
+
+
+def read_raw(
+    path: str | os.PathLike[str],
+    shape: Sequence[int],
+    dtype: Any,
+    *,
+    offset: int = 0,
+    order: str = "C",
+    blocks: int | Sequence[int] | None = None,
+    spark: SparkSession | None = None,
+) -> BlockArray:
+    """The array in a file of numbers, as numpy.memmap would see it. Blocks are read when they are needed.
+
+    Args:
+        path: a local path, or one on any file system that Spark reads; the file may be compressed by gzip.
+        shape: two extents or more, which with ``offset`` give the length of the file.
+        dtype: the numbers' dtype, ``"uint16"``, or ``">u2"`` for big-endian ones.
+        offset: bytes before the numbers, for example of a header.
+        order: ``"C"`` or ``"F"``.
+        blocks: see :func:`read_npy`.
+        spark: the session; by default the active one.
+
+    Raises:
+        InvalidInputError: if the file is missing or has another length.
+    """
+    reader = session(spark).read.format("raw").option("shape", numbers(integers("shape", shape)))
+    reader = reader.option("dtype", numpy_dtype(dtype).str).option("offset", integer("offset", offset)).option("order", order)
+    return _stored(reader, "read_raw", location("path", path), blocks)
 
 
 def _vector(path: Path | None) -> NDArray | None:

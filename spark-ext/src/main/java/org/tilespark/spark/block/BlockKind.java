@@ -145,10 +145,6 @@ public enum BlockKind {
    * @param offset place of the block's first element, {@link #rank()} numbers
    */
   public String describe(long[] offset) {
-    StringBuilder text = new StringBuilder("block at ");
-    for (int axis = 0; axis < offset.length; axis++) {
-      text.append(axis == 0 ? "" : ", ").append(offsets.get(axis)).append(' ').append(offset[axis]);
-    }
-    return text.toString();
+    return ArrayAxes.of(this).describe(offset);
   }
 }

@@ -87,7 +87,7 @@ public final class BoxList {
    */
   public void check(long[] extents, BlockKind kind, boolean mayHaveHoles, String operator) {
     String advice = " (" + Missing.HELP + "); " + StaleMetadata.HELP;
-    Optional<String> defect = Coverage.defect(kind, extents, toArray(), mayHaveHoles, advice);
+    Optional<String> defect = Coverage.defect(ArrayAxes.of(kind), extents, toArray(), mayHaveHoles, advice);
     if (defect.isPresent()) {
       throw new IllegalArgumentException(defect.get() + " (in " + operator + ")");
     }
@@ -153,8 +153,8 @@ public final class BoxList {
                         + " pieces %s and %s with the target %s; expected each element in one"
                         + " block")
                     .formatted(
-                        Coverage.describe(kind, found, Math.min(first, second)),
-                        Coverage.describe(kind, found, Math.max(first, second)),
+                        Coverage.describe(ArrayAxes.of(kind), found, Math.min(first, second)),
+                        Coverage.describe(ArrayAxes.of(kind), found, Math.max(first, second)),
                         kind.describe(low)),
                 operator);
           }

@@ -74,15 +74,15 @@ public final class Coverage {
     coverage.check(low, high, touching, kept);
   }
 
-  /** {@link #defect(BlockKind, long[], long[], boolean, String)} where holes count as defects. */
-  public static Optional<String> defect(BlockKind kind, long[] extents, long[] boxes) {
-    return defect(kind, extents, boxes, false, "");
+  /** {@link #defect(ArrayAxes, long[], long[], boolean, String)} where holes count as defects. */
+  public static Optional<String> defect(ArrayAxes axes, long[] extents, long[] boxes) {
+    return defect(axes, extents, boxes, false, "");
   }
 
   /**
    * The first defect of boxes that should tile an array, in words.
    *
-   * @param kind matrix or volume, for the message
+   * @param axes the array's axes, for the message
    * @param extents extents of the array
    * @param boxes offsets and sizes as {@link #check} takes them, all inside the array
    * @param mayHaveHoles true if elements may be in no box
@@ -90,8 +90,8 @@ public final class Coverage {
    * @return text of the defect; empty if the boxes tile the array
    */
   public static Optional<String> defect(
-      BlockKind kind, long[] extents, long[] boxes, boolean mayHaveHoles, String advice) {
-    int rank = kind.rank();
+      ArrayAxes axes, long[] extents, long[] boxes, boolean mayHaveHoles, String advice) {
+    int rank = axes.rank();
     String[] found = new String[1];
     check(
         new long[rank],
@@ -107,7 +107,7 @@ public final class Coverage {
             Arrays.setAll(size, axis -> high[axis] - low[axis]);
             found[0] =
                 "no %s: expected blocks to hold the %s elements from there, found none%s"
-                    .formatted(kind.describe(low), sizeText(size), advice);
+                    .formatted(axes.describe(low), sizeText(size), advice);
             return false;
           }
 
@@ -117,9 +117,9 @@ public final class Coverage {
                 ("%s and %s overlap: both hold the element at %s; expected each"
                         + " element in one block")
                     .formatted(
-                        describe(kind, boxes, first),
-                        describe(kind, boxes, second),
-                        kind.describe(sharedElement(rank, boxes, first, second))
+                        describe(axes, boxes, first),
+                        describe(axes, boxes, second),
+                        axes.describe(sharedElement(rank, boxes, first, second))
                             .substring("block at ".length()));
             return false;
           }
@@ -136,10 +136,10 @@ public final class Coverage {
   }
 
   /** A box in words: {@code block at row 0, col 0 (4 x 3)}. */
-  public static String describe(BlockKind kind, long[] boxes, int box) {
-    int rank = kind.rank();
+  public static String describe(ArrayAxes axes, long[] boxes, int box) {
+    int rank = axes.rank();
     int at = 2 * rank * box;
-    return kind.describe(Arrays.copyOfRange(boxes, at, at + rank))
+    return axes.describe(Arrays.copyOfRange(boxes, at, at + rank))
         + " ("
         + sizeText(Arrays.copyOfRange(boxes, at + rank, at + 2 * rank))
         + ")";

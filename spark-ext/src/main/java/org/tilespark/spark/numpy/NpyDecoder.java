@@ -170,4 +170,24 @@ public final class NpyDecoder {
           throw new IllegalStateException(from + " is an integer type");
     };
   }
+
+  /**
+   * Replaces each value {@code v} by {@code slope * v + intercept}, computed in double.
+   *
+   * @param type FLOAT32 or FLOAT64
+   */
+  public static void scale(HostMemory values, ElementType type, double slope, double intercept) {
+    Unsafe memory = HostMemory.unsafe();
+    long at = values.offset();
+    long end = at + values.bytes();
+    if (type == ElementType.FLOAT64) {
+      for (; at < end; at += Double.BYTES) {
+        memory.putDouble(at, memory.getDouble(at) * slope + intercept);
+      }
+    } else {
+      for (; at < end; at += Float.BYTES) {
+        memory.putFloat(at, (float) (memory.getFloat(at) * slope + intercept));
+      }
+    }
+  }
 }

@@ -84,8 +84,17 @@ public final class CheapChecks extends Rule<LogicalPlan> {
     GridCheck tiling = checked.grid().get();
     return check instanceof Aggregate all
         && all.groupingExpressions().isEmpty()
-        && stored(tiling, all.child(), places(all)).filter(RowSource::isWhole).isPresent()
+        && isStored(tiling, all.child(), places(all))
         && stored(tiling, checked.blocks(), ScalaInterop.list(checked.places())).isPresent();
+  }
+
+  /**
+   * True if a plan reads a whole array that is stored in a tiling, so that its blocks need no check.
+   *
+   * @param places columns of the plan with the places and sizes of its blocks
+   */
+  static boolean isStored(GridCheck tiling, LogicalPlan plan, List<Attribute> places) {
+    return stored(tiling, plan, places).filter(RowSource::isWhole).isPresent();
   }
 
   /** The columns with places and sizes that a check reads. */

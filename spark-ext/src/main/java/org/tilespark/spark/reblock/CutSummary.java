@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.Coverage;
@@ -87,7 +88,7 @@ public final class CutSummary extends BoxAggregate {
         isTiled &= size > 0 && boxes[box + axis] + size <= ends[axis];
       }
     }
-    isTiled = isTiled && Coverage.defect(kind, ends, boxes).isEmpty();
+    isTiled = isTiled && Coverage.defect(ArrayAxes.of(kind), ends, boxes).isEmpty();
     long[] summary = new long[3 + 2 * rank];
     summary[0] = isTiled ? 1 : 0;
     summary[1] = isTiled && isGrid(boxes, ends, largest) ? 1 : 0;

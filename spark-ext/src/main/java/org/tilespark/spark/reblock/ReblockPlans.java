@@ -15,7 +15,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -375,6 +377,9 @@ public final class ReblockPlans {
       LogicalPlan plan, List<Attribute> places, List<Attribute> further) {
     GridCheck check =
         new GridCheck(frame.kind(), blockShape, ScalaInterop.option(extents), frame.operator());
+    if (CheapChecks.isStored(check, plan, places)) {
+      return plan;
+    }
     NamedExpression isTiled =
         Attributes.alias(
             new TilingCheck(check, ScalaInterop.<Expression>seq(places), 0, 0)
@@ -427,14 +432,33 @@ public final class ReblockPlans {
   }
 
   /**
+   * True for blocks of which all were checked, and which a join may have given columns of other
+   * blocks. Without this, each use of an array in a loop's step would repeat its whole plan.
+   */
+  private boolean isChecked(LogicalPlan plan, List<Attribute> block) {
+    if (plan instanceof Join join && join.joinType() == LeftOuter$.MODULE$) {
+      return Attributes.belowProjections(join.left(), block)
+          .filter(below -> isChecked(below.plan(), below.columns()))
+          .isPresent();
+    }
+    return plan instanceof CheckedBlocks checked
+        && checked.grid().isDefined()
+        && checked.grid().get().blockShape().equals(blockShape)
+        && checked.grid().get().extents().equals(ScalaInterop.option(extents))
+        && ScalaInterop.<Attribute>list(checked.places())
+            .equals(block.subList(0, 2 * frame.kind().rank()));
+  }
+
+  /**
    * True for blocks that were assembled from pieces, made from whole arrays, or compared with
    * another array's blocks, and for results of blockwise operators on them.
    */
-  private static boolean isTiled(LogicalPlan plan, List<Attribute> block) {
+  private boolean isTiled(LogicalPlan plan, List<Attribute> block) {
     if (plan instanceof AssembleBlocks assembled) {
       return assembled.spec().images().isEmpty();
     }
-    return plan instanceof ProgramBlocks made
+    return isChecked(plan, block)
+        || plan instanceof ProgramBlocks made
         && made.gives(block)
         && (made.meetsOrGathers()
             || made.readsBlocks()

@@ -2,11 +2,12 @@ package org.tilespark.spark.source;
 
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.rows.BlockCursor;
 
@@ -18,7 +19,8 @@ public final class BlockColumns implements Serializable {
   private final NpyEncoder encoder;
   private final long[] extents;
   private final String extentsSource;
-  private final BlockKind kind;
+  private final ArrayAxes axes;
+  private final List<WrittenBlocks.Place> leading;
   private final int[] ordinals; // of the columns: offsets, sizes, values[, imag]
 
   /**
@@ -28,12 +30,14 @@ public final class BlockColumns implements Serializable {
    * @param extents extents of the array
    * @param extentsSource source of the extents, for messages
    */
-  public BlockColumns(BlockSchema schema, NpyEncoder encoder, Shape extents, String extentsSource) {
+  public BlockColumns(
+      WrittenBlocks blocks, NpyEncoder encoder, Shape extents, String extentsSource) {
     this.encoder = encoder;
     this.extents = extents.toArray();
     this.extentsSource = extentsSource;
-    this.kind = schema.kind();
-    this.ordinals = schema.blockColumns().stream().mapToInt(Integer::intValue).toArray();
+    this.axes = blocks.axes();
+    this.leading = blocks.leading();
+    this.ordinals = blocks.schema().blockColumns().stream().mapToInt(Integer::intValue).toArray();
   }
 
   /**
@@ -57,9 +61,9 @@ public final class BlockColumns implements Serializable {
     return encoder;
   }
 
-  /** The kind of the blocks: matrix or volume. */
-  public BlockKind kind() {
-    return kind;
+  /** The axes of the array. */
+  public ArrayAxes axes() {
+    return axes;
   }
 
   /** Extents of the array; not to be changed. */
@@ -73,16 +77,23 @@ public final class BlockColumns implements Serializable {
    * @throws IllegalArgumentException if it is no block of the array; the message names the block
    */
   public Block block(BlockCursor blocks) {
-    int rank = kind.rank();
-    long[] offset = new long[rank];
-    long[] size = new long[rank];
-    for (int axis = 0; axis < rank; axis++) {
-      requireValue(blocks.row(), ordinals[axis], kind.offsetColumns().get(axis));
-      requireValue(blocks.row(), ordinals[rank + axis], kind.sizeColumns().get(axis));
-      offset[axis] = blocks.row().getLong(ordinals[axis]);
-      size[axis] = blocks.row().getInt(ordinals[rank + axis]);
+    InternalRow row = blocks.row();
+    int own = axes.kind().rank();
+    int before = leading.size();
+    long[] offset = new long[before + own];
+    long[] size = new long[before + own];
+    for (int axis = 0; axis < before; axis++) {
+      requireValue(row, leading.get(axis).ordinal(), axes.leading().get(axis));
+      offset[axis] = leading.get(axis).in(row);
+      size[axis] = 1;
     }
-    requireInside(kind, offset, size, extents, extentsSource);
+    for (int axis = 0; axis < own; axis++) {
+      requireValue(row, ordinals[axis], axes.kind().offsetColumns().get(axis));
+      requireValue(row, ordinals[own + axis], axes.kind().sizeColumns().get(axis));
+      offset[before + axis] = row.getLong(ordinals[axis]);
+      size[before + axis] = row.getInt(ordinals[own + axis]);
+    }
+    requireInside(axes, offset, size, extents, extentsSource);
     long length = 1;
     for (long extent : size) {
       length = Math.multiplyExact(length, extent);
@@ -101,26 +112,24 @@ public final class BlockColumns implements Serializable {
    * @throws IllegalArgumentException if not; the message names the block
    */
   static void requireInside(
-      BlockKind kind, long[] offset, long[] size, long[] extents, String extentsSource) {
+      ArrayAxes axes, long[] offset, long[] size, long[] extents, String extentsSource) {
     for (int axis = 0; axis < offset.length; axis++) {
+      int own = axis - axes.leading().size();
+      String sizeColumn = own < 0 ? "" : axes.kind().sizeColumns().get(own);
       if (size[axis] < 1) {
-        throw defect(
-            kind,
-            offset,
-            kind.sizeColumns().get(axis) + " is " + size[axis] + "; expected 1 or more");
+        throw defect(axes, offset, sizeColumn + " is " + size[axis] + "; expected 1 or more");
       }
       long extent = extents[axis];
       if (offset[axis] < 0 || size[axis] > extent || offset[axis] > extent - size[axis]) {
         throw defect(
-            kind,
+            axes,
             offset,
-            ("%s %s with %s %s lies outside the stated extents %s (from %s); the option %s"
+            ("%s %s%s lies outside the stated extents %s (from %s); the option %s"
                     + " overrides them")
                 .formatted(
-                    kind.offsetColumns().get(axis),
+                    axes.offsetColumns().get(axis),
                     offset[axis],
-                    kind.sizeColumns().get(axis),
-                    size[axis],
+                    own < 0 ? "" : " with " + sizeColumn + " " + size[axis],
                     Arrays.toString(extents),
                     extentsSource,
                     BlockFormat.EXTENTS));
@@ -131,10 +140,10 @@ public final class BlockColumns implements Serializable {
   private void requireValue(InternalRow row, int ordinal, String column) {
     if (row.isNullAt(ordinal)) {
       StringBuilder text = new StringBuilder("block at ");
-      for (int axis = 0; axis < kind.rank(); axis++) {
+      for (int axis = 0; axis < axes.kind().rank(); axis++) {
         int place = ordinals[axis];
         text.append(axis == 0 ? "" : ", ")
-            .append(kind.offsetColumns().get(axis))
+            .append(axes.kind().offsetColumns().get(axis))
             .append(' ')
             .append(row.isNullAt(place) ? "null" : Long.toString(row.getLong(place)));
       }
@@ -145,7 +154,7 @@ public final class BlockColumns implements Serializable {
 
   private HostMemory values(BlockCursor blocks, int part, long[] offset, long[] size, long length) {
     String column = part == 0 ? BlockKind.VALUES : BlockKind.IMAG;
-    int ordinal = ordinals[2 * kind.rank() + part];
+    int ordinal = ordinals[2 * axes.kind().rank() + part];
     requireValue(blocks.row(), ordinal, column);
     int found = blocks.length(ordinal);
     if (found != length) {
@@ -163,11 +172,12 @@ public final class BlockColumns implements Serializable {
 
   private String sizeText(long[] size) {
     StringBuilder text = new StringBuilder();
-    for (int axis = 0; axis < size.length; axis++) {
+    long[] own = axes.own(size);
+    for (int axis = 0; axis < own.length; axis++) {
       text.append(axis == 0 ? "" : " * ")
-          .append(kind.sizeColumns().get(axis))
+          .append(axes.kind().sizeColumns().get(axis))
           .append(' ')
-          .append(size[axis]);
+          .append(own[axis]);
     }
     return text.toString();
   }
@@ -188,10 +198,10 @@ public final class BlockColumns implements Serializable {
 
   /** The error about a block, given by its place. */
   public IllegalArgumentException defect(long[] offset, String what) {
-    return defect(kind, offset, what);
+    return defect(axes, offset, what);
   }
 
-  private static IllegalArgumentException defect(BlockKind kind, long[] offset, String what) {
-    return new IllegalArgumentException(kind.describe(offset) + ": " + what);
+  private static IllegalArgumentException defect(ArrayAxes axes, long[] offset, String what) {
+    return new IllegalArgumentException(axes.describe(offset) + ": " + what);
   }
 }

@@ -51,11 +51,14 @@ public interface BlockFormat {
   Optional<BlockSource> source(Configuration conf);
 
   /**
-   * The sink of these options.
+   * The sink of these options. A format that is only read leaves this as it is.
    *
    * @throws IllegalArgumentException if the target cannot be written
    */
-  BlockSink sink(Configuration conf);
+  default BlockSink sink(Configuration conf) {
+    throw new IllegalArgumentException(
+        "format %s only reads; write with format zarr or npy".formatted(name()));
+  }
 
   /**
    * Checks that written data will be read with the same columns.
@@ -63,5 +66,5 @@ public interface BlockFormat {
    * @param metadata metadata of the column {@code values}
    * @throws IllegalArgumentException if not; the message names the option that prevents it
    */
-  void requireReadBack(BlockSchema blocks, ArrayMetadata metadata);
+  default void requireReadBack(BlockSchema blocks, ArrayMetadata metadata) {}
 }

@@ -11,6 +11,8 @@ import org.tilespark.layout.Shape;
 /**
  * The regular tiling by which a source cuts its array into blocks: full blocks of one shape, ragged
  * at the far edges. Blocks are numbered in row-major order, or with the first axis varying fastest.
+ * Axes before the last three are leading axes (see {@link org.tilespark.spark.block.ArrayAxes}), along
+ * which blocks have extent 1.
  *
  * <p>Immutable.
  */
@@ -22,7 +24,7 @@ public final class BlockGrid implements Serializable {
    * Most bytes in the value columns of a block if the block shape is not stated; blocks of a large
    * volume may have more, up to {@link #VOLUME_BLOCK_BYTES}.
    */
-  private static final long BLOCK_BYTES = 8L << 20;
+  public static final long BLOCK_BYTES = 8L << 20;
 
   /**
    * Most bytes in the value columns of a block of a large volume, which would otherwise have short
@@ -61,8 +63,8 @@ public final class BlockGrid implements Serializable {
    * The tiling of {@code shape} for a value of the option {@code blockShape}.
    *
    * @param text elements per axis, {@code "2048,2048"}, clipped to the extents; empty for blocks of
-   *     some MiB
-   * @param shape extents of the array, of rank 2 or 3
+   *     some MiB. Leading axes may be left out
+   * @param shape extents of the array, of rank 2 or more
    * @param columnType type of the elements in the columns
    * @param parts count of value columns: 2 for complex blocks, else 1
    * @param firstAxisFastest true to number blocks along the first axis first, as a Fortran file is
@@ -80,7 +82,7 @@ public final class BlockGrid implements Serializable {
     long[] extents = shape.toArray();
     long[] block =
         text.map(given -> parse(given, extents.length))
-            .orElseGet(() -> defaultShape(extents, bytes));
+            .orElseGet(() -> withLeading(extents.length, defaultShape(own(extents), bytes)));
     return checked(new BlockGrid(extents, block, firstAxisFastest), bytes, parts);
   }
 
@@ -95,10 +97,29 @@ public final class BlockGrid implements Serializable {
       Optional<String> text, ChunkGrid chunks, Shape group, ElementType columnType, int parts) {
     int bytes = columnType.bytes() * parts;
     long[] extents = chunks.extents().toArray();
+    ChunkGrid own = new ChunkGrid(own(chunks.extents()), own(chunks.chunk()));
     long[] block =
         text.map(given -> parse(given, extents.length))
-            .orElseGet(() -> chunks.usualBlock(group, bytes).toArray());
+            .orElseGet(
+                () -> withLeading(extents.length, own.usualBlock(own(group), bytes).toArray()));
     return checked(new BlockGrid(extents, block, false), bytes, parts);
+  }
+
+  /** The last three numbers of an array of more axes: those of the axes of a volume. */
+  private static long[] own(long[] perAxis) {
+    return Arrays.copyOfRange(perAxis, Math.max(0, perAxis.length - 3), perAxis.length);
+  }
+
+  private static Shape own(Shape shape) {
+    return Shape.of(own(shape.toArray()));
+  }
+
+  /** A block's shape with extent 1 along the leading axes of an array of this many axes. */
+  private static long[] withLeading(int rank, long[] own) {
+    long[] block = new long[rank];
+    Arrays.fill(block, 1);
+    System.arraycopy(own, 0, block, rank - own.length, own.length);
+    return block;
   }
 
   private static BlockGrid checked(BlockGrid grid, int bytes, int parts) {
@@ -118,11 +139,13 @@ public final class BlockGrid implements Serializable {
   /**
    * A tiling of this array with another block shape.
    *
-   * @param shape elements along each axis of a full block, clipped to the extents
+   * @param shape elements along each axis of a full block, clipped to the extents; without leading
+   *     axes
    * @return empty if there would be too many blocks
    */
   public Optional<BlockGrid> inBlocks(Shape shape) {
-    BlockGrid grid = new BlockGrid(extents, shape.toArray(), firstAxisFastest);
+    long[] block = withLeading(extents.length, shape.toArray());
+    BlockGrid grid = new BlockGrid(extents, block, firstAxisFastest);
     return Optional.of(grid).filter(made -> made.approximateCount() <= MAX_BLOCKS);
   }
 
@@ -187,10 +210,15 @@ public final class BlockGrid implements Serializable {
         throw invalid(text, rank, null);
       }
     }
-    if (parts.length != rank) {
-      throw invalid(text, rank, null);
+    int own = Math.min(rank, 3);
+    boolean isWhole = parts.length == own;
+    if (!isWhole && parts.length == rank) { // with leading axes, along which blocks are not longer
+      isWhole = Arrays.stream(block).limit(rank - own).allMatch(length -> length == 1);
     }
-    return block;
+    if (!isWhole) {
+      throw invalid(text, own, null);
+    }
+    return withLeading(rank, own(block));
   }
 
   private static IllegalArgumentException invalid(String text, int rank, Throwable cause) {
@@ -286,11 +314,15 @@ public final class BlockGrid implements Serializable {
     return extents.clone();
   }
 
-  /** The axes in the order in which blocks are numbered along them, the slowest first. */
+  /**
+   * The axes in the order in which blocks are numbered along them, the slowest first. Leading axes
+   * are slower than the others.
+   */
   List<Integer> slowestFirst() {
-    int last = extents.length - 1;
-    return IntStream.rangeClosed(0, last)
-        .map(i -> firstAxisFastest ? last - i : i)
+    int rank = extents.length;
+    int lead = Math.max(0, rank - 3);
+    return IntStream.range(0, rank)
+        .map(i -> firstAxisFastest && i >= lead ? rank - 1 - (i - lead) : i)
         .boxed()
         .toList();
   }
@@ -310,8 +342,9 @@ public final class BlockGrid implements Serializable {
    */
   public void locate(long index, long[] offset, long[] size) {
     long rest = index;
-    for (int i = 0; i < extents.length; i++) {
-      int axis = firstAxisFastest ? i : extents.length - 1 - i;
+    int lead = Math.max(0, extents.length - 3);
+    for (int i = extents.length - 1; i >= 0; i--) {
+      int axis = firstAxisFastest && i >= lead ? extents.length - 1 - (i - lead) : i;
       offset[axis] = rest % counts[axis] * blockShape[axis];
       size[axis] = Math.min(blockShape[axis], extents[axis] - offset[axis]);
       rest /= counts[axis];

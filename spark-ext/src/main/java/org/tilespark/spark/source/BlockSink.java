@@ -7,8 +7,6 @@ import java.net.URI;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.rows.BlockCursor;
 
 /**
@@ -32,18 +30,18 @@ public interface BlockSink {
   /**
    * Checks that the format can hold the blocks; runs before any of them is computed.
    *
-   * @param metadata metadata of the column {@code values}
    * @throws IllegalArgumentException if not
    */
-  void check(BlockSchema blocks, ArrayMetadata metadata);
+  void check(WrittenBlocks blocks);
 
   /**
    * The shape of the parts that one task must write as a whole: blocks then begin at multiples of
    * it, and end there or at the array's end. Empty if any blocks are accepted.
    *
    * @param extents extents of the array
+   * @return elements along each axis of a part, 1 along leading axes
    */
-  default Optional<Shape> wholeParts(BlockSchema blocks, ArrayMetadata metadata, Shape extents) {
+  default Optional<Shape> wholeParts(WrittenBlocks blocks, Shape extents) {
     return Optional.empty();
   }
 
@@ -62,8 +60,7 @@ public interface BlockSink {
    * @param replace true if the array may replace an existing one
    * @return the pending array, which the caller must close in any case
    */
-  Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
-      throws IOException;
+  Pending begin(WrittenBlocks blocks, Extents array, boolean replace) throws IOException;
 
   /**
    * The extents of the array that is written.

@@ -3,17 +3,20 @@ package org.tilespark.spark.source;
 import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
@@ -42,16 +45,19 @@ public interface BlockSource extends Serializable {
   /**
    * A source of this array in other blocks.
    *
-   * @param shape elements along each axis of a block, clipped to the extents
+   * @param shape elements along each axis of a block, clipped to the extents; without leading axes
    * @return empty if that is slower to read, for example because blocks would cut stored chunks
    */
   default Optional<BlockSource> inBlocks(Shape shape) {
     return Optional.empty();
   }
 
-  /** The kind of the blocks: matrix or volume, by the axes of {@link #grid}. */
-  default BlockKind kind() {
-    return grid().rank() == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;
+  /**
+   * The axes of {@link #grid} and their columns: those of a matrix or a volume, after leading axes if
+   * there are more than three. A format whose axes have names overrides this.
+   */
+  default ArrayAxes axes() {
+    return ArrayAxes.ofStored(Collections.nCopies(grid().rank(), ""));
   }
 
   /** Type of the elements in the value columns. */
@@ -63,16 +69,25 @@ public interface BlockSource extends Serializable {
   /** True if the value columns are {@code values} and {@code imag}. */
   boolean isComplex();
 
-  /** Metadata of the column {@code values}: known facts of the whole array. */
+  /**
+   * Metadata of the column {@code values}: known facts of the whole array, or of each matrix or
+   * volume where there are leading axes.
+   */
   ArrayMetadata metadata();
 
-  /** The blocks' columns. */
+  /** The blocks' columns, after those of leading axes. */
   default StructType schema() {
     List<StructField> fields = new ArrayList<>();
-    for (String name : kind().offsetColumns()) {
-      fields.add(new StructField(name, DataTypes.LongType, false, Metadata.empty()));
+    ArrayAxes axes = axes();
+    for (int axis = 0; axis < axes.rank(); axis++) {
+      Metadata facts =
+          axis < axes.leading().size()
+              ? new MetadataBuilder().putLong(ArrayAxes.EXTENT, grid().extents()[axis]).build()
+              : Metadata.empty();
+      String name = axes.offsetColumns().get(axis);
+      fields.add(new StructField(name, DataTypes.LongType, false, facts));
     }
-    for (String name : kind().sizeColumns()) {
+    for (String name : axes.kind().sizeColumns()) {
       fields.add(new StructField(name, DataTypes.IntegerType, false, Metadata.empty()));
     }
     var arrays = DataTypes.createArrayType(BlockSchema.sparkType(columnType()), false);

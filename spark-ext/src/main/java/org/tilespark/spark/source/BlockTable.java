@@ -28,8 +28,6 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.block.StoredInBlocks;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -117,7 +115,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
 
   @Override
   public Optional<Shape> blockShape() {
-    return source().map(found -> Shape.of(found.grid().blockShape()));
+    return source().map(found -> Shape.of(found.axes().own(found.grid().blockShape())));
   }
 
   @Override
@@ -135,7 +133,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
   @Override
   public Optional<Table> inBlocks(Shape extents, Shape blockShape) {
     return source()
-        .filter(found -> Shape.of(found.grid().extents()).equals(extents))
+        .filter(found -> Shape.of(found.axes().own(found.grid().extents())).equals(extents))
         .flatMap(found -> found.inBlocks(blockShape))
         .map(
             found -> {
@@ -211,7 +209,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
 
   /** Checks that written data will be read with the columns in the catalog. */
   private void requireWritable(StructType written, BlockFormat chosen) {
-    BlockSchema schema = BlockWrite.requireBlocks(written, chosen);
+    WrittenBlocks blocks = WrittenBlocks.of(written, chosen);
     StructType table = given;
     for (StructField field : table.fields()) {
       boolean same =
@@ -227,7 +225,7 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
                 .formatted(name(), table.toDDL(), written.toDDL()));
       }
     }
-    chosen.requireReadBack(schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
+    chosen.requireReadBack(blocks.schema(), blocks.metadata());
   }
 
   @Override

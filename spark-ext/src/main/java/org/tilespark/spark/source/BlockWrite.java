@@ -21,11 +21,9 @@ import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
-import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Coverage;
 import org.tilespark.spark.block.IdColumn;
@@ -65,22 +63,18 @@ public final class BlockWrite {
 
   private final Dataset<Row> data;
   private final BlockSink sink;
-  private final BlockSchema schema;
-  private final ArrayMetadata metadata;
+  private final WrittenBlocks blocks;
 
   private BlockWrite(Dataset<Row> data, BlockSink sink) {
-    StructType columns = data.schema();
     this.data = data;
     this.sink = sink;
-    this.schema = requireBlocks(columns, sink.format());
-    this.metadata = ArrayMetadata.of(columns.fields()[schema.values()].metadata());
+    this.blocks = WrittenBlocks.of(data.schema(), sink.format());
   }
 
   /**
    * Writes the array; returns when it has its name; after a failure it is removed.
    *
-   * @param data blocks of one array, without other columns; only ids of rows are allowed, and
-   *     dropped
+   * @param data blocks of one array; other columns are its leading axes. Ids of rows are dropped
    * @param sink target of the array
    * @param replace true to replace an existing array
    * @throws IllegalArgumentException if the blocks do not tile one array, or hold values that the
@@ -97,19 +91,20 @@ public final class BlockWrite {
   }
 
   private void write(boolean replace) {
-    int rank = schema.kind().rank();
     String extentsSource =
-        sink.statedExtents(rank).isPresent()
+        sink.statedExtents(blocks.rank()).isPresent()
             ? "option " + BlockFormat.EXTENTS
-            : metadata.extents(rank).isPresent()
+            : blocks.extents().isPresent()
                 ? "column metadata " + ArrayMetadata.EXTENTS
                 : "the blocks";
-    sink.check(schema, metadata);
+    sink.check(blocks);
     BlockSink.Extents array = new BlockSink.Extents(extents(), extentsSource);
+    BlockSchema schema = blocks.schema();
+    Shape own = own(array.shape());
     QueryExecution query =
-        sink.wholeParts(schema, metadata, array.shape())
-            .map(part -> WriteQuery.inParts(data, schema, array.shape(), part, sink.format()))
-            .orElseGet(() -> WriteQuery.of(data, schema, array.shape()));
+        sink.wholeParts(blocks, array.shape())
+            .map(part -> WriteQuery.inParts(data, schema, own, own(part), sink.format()))
+            .orElseGet(() -> WriteQuery.of(data, schema, own));
     if (replace && sink.removesFirst() && sink.exists()) {
       requireOthersRead();
       try {
@@ -118,7 +113,7 @@ public final class BlockWrite {
         throw ErrorBoundary.thrown(failed(e, false));
       }
     }
-    try (BlockSink.Pending pending = sink.begin(schema, metadata, array, replace)) {
+    try (BlockSink.Pending pending = sink.begin(blocks, array, replace)) {
       try {
         requireTiled(run(pending.target(), query), array);
         pending.commit(replace);
@@ -128,6 +123,11 @@ public final class BlockWrite {
     } catch (IOException e) {
       throw cannotWrite(e, "");
     }
+  }
+
+  /** The extents without those of leading axes. */
+  private Shape own(Shape extents) {
+    return Shape.of(blocks.axes().own(extents.toArray()));
   }
 
   /** The error of a failed write, which says what the failure leaves. */
@@ -161,7 +161,7 @@ public final class BlockWrite {
   }
 
   private void requireTiled(long[] boxes, BlockSink.Extents array) {
-    Coverage.defect(schema.kind(), array.shape().toArray(), boxes)
+    Coverage.defect(blocks.axes(), array.shape().toArray(), boxes)
         .ifPresent(
             defect -> {
               throw new IllegalArgumentException(
@@ -194,7 +194,7 @@ public final class BlockWrite {
   /** Checks all places before anything is removed, if they can be read without the values. */
   private void requireTiling(BlockSink.Extents array) {
     var classic = (org.apache.spark.sql.classic.Dataset<Row>) data;
-    BlockFrame frame = BlockFrame.of(classic.logicalPlan(), schema.kind(), who(sink.format()));
+    BlockFrame frame = BlockFrame.of(classic.logicalPlan(), blocks.kind(), who());
     LogicalPlan places =
         frame.places(
             plan ->
@@ -202,11 +202,10 @@ public final class BlockWrite {
     if (!LogicalBlockNode.coordinatesAreCheap(places)) {
       return;
     }
-    int rank = schema.kind().rank();
-    LogicalPlan columns =
-        new Project(
-            ScalaInterop.seq(List.<NamedExpression>copyOf(frame.block().subList(0, 2 * rank))),
-            places);
+    List<NamedExpression> read = new ArrayList<>();
+    blocks.leading().forEach(each -> read.add(frame.columns().get(each.ordinal())));
+    read.addAll(frame.block().subList(0, 2 * blocks.kind().rank()));
+    LogicalPlan columns = new Project(ScalaInterop.seq(read), places);
     List<Row> rows =
         EagerQuery.run(
             org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(classic.sparkSession(), columns),
@@ -216,22 +215,23 @@ public final class BlockWrite {
   }
 
   private long[] boxes(List<Row> rows, BlockSink.Extents array) {
-    int rank = schema.kind().rank();
+    int rank = blocks.rank();
+    int before = blocks.leading().size();
     long[] boxes = new long[Math.multiplyExact(2 * rank, rows.size())];
     int at = 0;
     for (Row row : rows) {
+      if (row.anyNull()) {
+        throw new IllegalArgumentException(
+            "A block's place has a null; expected numbers (see validate)");
+      }
       long[] offset = new long[rank];
       long[] size = new long[rank];
       for (int axis = 0; axis < rank; axis++) {
-        if (row.isNullAt(axis) || row.isNullAt(rank + axis)) {
-          throw new IllegalArgumentException(
-              "A block's place has a null; expected numbers (see validate)");
-        }
-        offset[axis] = row.getLong(axis);
-        size[axis] = row.getInt(rank + axis);
+        offset[axis] = ((Number) row.get(axis)).longValue();
+        size[axis] = axis < before ? 1 : row.getInt(rank + axis - before);
       }
       BlockColumns.requireInside(
-          schema.kind(), offset, size, array.shape().toArray(), array.source());
+          blocks.axes(), offset, size, array.shape().toArray(), array.source());
       System.arraycopy(offset, 0, boxes, at, rank);
       System.arraycopy(size, 0, boxes, at + rank, rank);
       at += 2 * rank;
@@ -261,9 +261,8 @@ public final class BlockWrite {
   }
 
   private Shape extents() {
-    int rank = schema.kind().rank();
-    return sink.statedExtents(rank)
-        .or(() -> metadata.extents(rank))
+    return sink.statedExtents(blocks.rank())
+        .or(blocks::extents)
         .orElseGet(this::measuredExtents);
   }
 
@@ -272,34 +271,33 @@ public final class BlockWrite {
    * coordinates.
    */
   private Shape measuredExtents() {
-    BlockKind kind = schema.kind();
+    int rank = blocks.rank();
     List<Column> measures = new ArrayList<>();
     Column elements = functions.lit(1.0);
-    for (int axis = 0; axis < kind.rank(); axis++) {
+    for (int axis = 0; axis < rank; axis++) {
       measures.add(functions.max(end(axis)));
-      Column size = column(schema.sizes().get(axis));
-      elements = elements.multiply(functions.greatest(size, functions.lit(0)).cast("double"));
+      elements = elements.multiply(functions.greatest(size(axis), functions.lit(0)).cast("double"));
     }
     measures.add(functions.sum(elements));
     Row row =
         first(
             data.select(measures.toArray(new Column[0])),
             "finds the extents, which no metadata states (the option extents does)");
-    long[] extents = new long[kind.rank()];
-    for (int axis = 0; axis < extents.length; axis++) {
+    long[] extents = new long[rank];
+    for (int axis = 0; axis < rank; axis++) {
       if (row.isNullAt(axis)) {
         throw new IllegalArgumentException(
             ("%s: the DataFrame has no blocks and its column values no metadata %s;"
                     + " expected either, or the option %s such as '%s'")
                 .formatted(
-                    who(sink.format()),
+                    who(),
                     ArrayMetadata.EXTENTS,
                     BlockFormat.EXTENTS,
-                    kind.rank() == 2 ? "0,784" : "0,64,64"));
+                    rank == 2 ? "0,784" : "0,64,64"));
       }
       extents[axis] = Math.max(0, row.getLong(axis));
     }
-    requirePlausible(extents, row.getDouble(kind.rank()));
+    requirePlausible(extents, row.getDouble(rank));
     return Shape.of(extents);
   }
 
@@ -308,8 +306,21 @@ public final class BlockWrite {
    * refused when it is written.
    */
   private Column end(int axis) {
-    return functions.try_add(
-        column(schema.offsets().get(axis)), column(schema.sizes().get(axis)).cast("long"));
+    return functions.try_add(offset(axis), size(axis).cast("long"));
+  }
+
+  private Column offset(int axis) {
+    int before = blocks.leading().size();
+    return axis < before
+        ? column(blocks.leading().get(axis).ordinal()).cast("long")
+        : column(blocks.schema().offsets().get(axis - before));
+  }
+
+  private Column size(int axis) {
+    int before = blocks.leading().size();
+    return axis < before
+        ? functions.lit(1)
+        : column(blocks.schema().sizes().get(axis - before));
   }
 
   private Row first(Dataset<Row> query, String purpose) {
@@ -333,20 +344,20 @@ public final class BlockWrite {
     if (product <= Math.max(SMALL_ARRAY, LARGEST_HOLE * held) && product <= MOST_ELEMENTS) {
       return; // holes are found after the write
     }
-    BlockKind kind = schema.kind();
     List<Column> places = new ArrayList<>();
-    for (int axis = 0; axis < kind.rank(); axis++) {
-      places.add(column(schema.offsets().get(axis)));
+    for (int axis = 0; axis < extents.length; axis++) {
+      places.add(offset(axis));
     }
     Row farthest =
         first(
             data.orderBy(end(longest).desc_nulls_last()).select(places.toArray(new Column[0])),
             "finds the block that reaches farthest");
+    List<String> columns = blocks.axes().offsetColumns();
     StringBuilder block = new StringBuilder("block at ");
-    for (int axis = 0; axis < kind.rank(); axis++) {
+    for (int axis = 0; axis < extents.length; axis++) {
       block
           .append(axis == 0 ? "" : ", ")
-          .append(kind.offsetColumns().get(axis))
+          .append(columns.get(axis))
           .append(' ')
           .append(farthest.get(axis));
     }
@@ -357,7 +368,7 @@ public final class BlockWrite {
                 + " blocks hold %.4g; expected blocks without holes (see validate), or the option"
                 + " %s. Nothing was written",
             block,
-            kind.offsetColumns().get(longest),
+            columns.get(longest),
             extents[longest],
             Arrays.toString(extents),
             product,
@@ -369,54 +380,8 @@ public final class BlockWrite {
     return data.col("`" + data.schema().fields()[ordinal].name() + "`");
   }
 
-  /** Finds the blocks' columns, and refuses other columns. */
-  public static BlockSchema requireBlocks(StructType columns, BlockFormat format) {
-    String who = who(format);
-    BlockSchema schema = BlockSchema.find(columns, kind(columns, who), who);
-    schema.requireNoHalo(who);
-    List<String> further = schema.further(List.of(columns.fieldNames()));
-    if (!further.isEmpty()) {
-      throw new IllegalArgumentException(
-          ("%s: further columns %s; %s, expected (%s) only. Filter one array and drop"
-                  + " them: df.drop(\"%s\")")
-              .formatted(
-                  who,
-                  further,
-                  format.holds(),
-                  schema.kind().columnsText(),
-                  String.join("\", \"", further)));
-    }
-    return schema;
-  }
-
-  private static String who(BlockFormat format) {
-    return "format " + format.name();
-  }
-
-  private static BlockKind kind(StructType columns, String who) {
-    boolean matrix = hasPlaces(columns, BlockKind.MATRIX);
-    boolean volume = hasPlaces(columns, BlockKind.VOLUME);
-    if (matrix == volume) {
-      throw new IllegalArgumentException(
-          "%s: found columns %s%s; expected matrix blocks (%s) or volume blocks (%s)"
-              .formatted(
-                  who,
-                  Arrays.toString(columns.fieldNames()),
-                  matrix ? ", blocks of a matrix and of a volume at once" : ", no blocks",
-                  BlockKind.MATRIX.columnsText(),
-                  BlockKind.VOLUME.columnsText()));
-    }
-    return matrix ? BlockKind.MATRIX : BlockKind.VOLUME;
-  }
-
-  private static boolean hasPlaces(StructType columns, BlockKind kind) {
-    for (StructField field : columns.fields()) {
-      String name = field.name().toLowerCase(Locale.ROOT);
-      if (kind.offsetColumns().contains(name) || kind.sizeColumns().contains(name)) {
-        return true;
-      }
-    }
-    return false;
+  private String who() {
+    return "format " + sink.format().name();
   }
 
   /**

@@ -16,6 +16,7 @@ import org.apache.spark.sql.sources.LessThan;
 import org.apache.spark.sql.sources.LessThanOrEqual;
 import org.apache.spark.sql.sources.Not;
 import org.apache.spark.sql.sources.Or;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.BlockKind;
 
 /**
@@ -26,26 +27,26 @@ public final class CoordinateFilter {
   private CoordinateFilter() {}
 
   /** True if the filter only uses places and sizes, with supported comparisons. */
-  public static boolean supports(Filter filter, BlockKind kind) {
+  public static boolean supports(Filter filter, ArrayAxes axes) {
     if (filter instanceof And and) {
-      return supports(and.left(), kind) && supports(and.right(), kind);
+      return supports(and.left(), axes) && supports(and.right(), axes);
     } else if (filter instanceof Or or) {
-      return supports(or.left(), kind) && supports(or.right(), kind);
+      return supports(or.left(), axes) && supports(or.right(), axes);
     } else if (filter instanceof Not not) {
-      return supports(not.child(), kind);
+      return supports(not.child(), axes);
     } else if (filter instanceof AlwaysTrue || filter instanceof AlwaysFalse) {
       return true;
     } else if (filter instanceof IsNotNull isNotNull) {
       // The arrays of a file are never null either.
-      return isArray(isNotNull.attribute()) || isPlace(isNotNull.attribute(), kind);
+      return isArray(isNotNull.attribute()) || isPlace(isNotNull.attribute(), axes);
     } else if (filter instanceof IsNull isNull) {
-      return isArray(isNull.attribute()) || isPlace(isNull.attribute(), kind);
+      return isArray(isNull.attribute()) || isPlace(isNull.attribute(), axes);
     } else if (filter instanceof In in) {
-      return isPlace(in.attribute(), kind)
+      return isPlace(in.attribute(), axes)
           && Arrays.stream(in.values()).allMatch(CoordinateFilter::isWhole);
     }
     Comparison comparison = Comparison.of(filter);
-    return comparison != null && isPlace(comparison.attribute, kind) && isWhole(comparison.value);
+    return comparison != null && isPlace(comparison.attribute, axes) && isWhole(comparison.value);
   }
 
   /**
@@ -55,27 +56,27 @@ public final class CoordinateFilter {
    * @param offset place of the block's first element
    * @param size the block's extents
    */
-  public static boolean test(Filter filter, BlockKind kind, long[] offset, long[] size) {
+  public static boolean test(Filter filter, ArrayAxes axes, long[] offset, long[] size) {
     if (filter instanceof And and) {
-      return test(and.left(), kind, offset, size) && test(and.right(), kind, offset, size);
+      return test(and.left(), axes, offset, size) && test(and.right(), axes, offset, size);
     } else if (filter instanceof Or or) {
-      return test(or.left(), kind, offset, size) || test(or.right(), kind, offset, size);
+      return test(or.left(), axes, offset, size) || test(or.right(), axes, offset, size);
     } else if (filter instanceof Not not) {
-      return !test(not.child(), kind, offset, size);
+      return !test(not.child(), axes, offset, size);
     } else if (filter instanceof AlwaysTrue || filter instanceof IsNotNull) {
       return true;
     } else if (filter instanceof AlwaysFalse || filter instanceof IsNull) {
       return false;
     } else if (filter instanceof In in) {
-      long place = place(in.attribute(), kind, offset, size);
+      long place = place(in.attribute(), axes, offset, size);
       return Arrays.stream(in.values()).anyMatch(value -> ((Number) value).longValue() == place);
     }
     Comparison comparison = Comparison.of(filter);
-    return comparison.accepts(place(comparison.attribute, kind, offset, size));
+    return comparison.accepts(place(comparison.attribute, axes, offset, size));
   }
 
-  private static boolean isPlace(String attribute, BlockKind kind) {
-    return kind.offsetColumns().contains(attribute) || kind.sizeColumns().contains(attribute);
+  private static boolean isPlace(String attribute, ArrayAxes axes) {
+    return axes.offsetColumns().contains(attribute) || axes.axisOfSize(attribute) >= 0;
   }
 
   private static boolean isArray(String attribute) {
@@ -86,9 +87,9 @@ public final class CoordinateFilter {
     return value instanceof Long || value instanceof Integer;
   }
 
-  private static long place(String attribute, BlockKind kind, long[] offset, long[] size) {
-    int axis = kind.offsetColumns().indexOf(attribute);
-    return axis >= 0 ? offset[axis] : size[kind.sizeColumns().indexOf(attribute)];
+  private static long place(String attribute, ArrayAxes axes, long[] offset, long[] size) {
+    int axis = axes.offsetColumns().indexOf(attribute);
+    return axis >= 0 ? offset[axis] : size[axes.axisOfSize(attribute)];
   }
 
   /** A comparison with a constant: {@code attribute} is below, at or above {@code value}. */

@@ -15,6 +15,7 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.blocks.BlockVectors;
 import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.BlockKind;
 
 /**
@@ -32,6 +33,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
   private final StructType columns;
   private final BlockRanges partition;
   private final int rank;
+  private final ArrayAxes axes;
   private final long batchBytes;
   private final boolean wantsValues;
   private final boolean wantsImag;
@@ -65,6 +67,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
     this.columns = columns;
     this.partition = partition;
     this.rank = source.grid().rank();
+    this.axes = source.axes();
     this.wantsValues = Arrays.asList(columns.fieldNames()).contains(BlockKind.VALUES);
     this.wantsImag = Arrays.asList(columns.fieldNames()).contains(BlockKind.IMAG);
     this.block = partition.rangeCount() == 0 ? 0 : partition.start(0);
@@ -148,7 +151,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
   }
 
   private ColumnVector places(String name, long[][] offsets, long[][] sizes, int count) {
-    int axis = source.kind().offsetColumns().indexOf(name);
+    int axis = axes.offsetColumns().indexOf(name);
     if (axis >= 0) {
       OnHeapColumnVector vector = new OnHeapColumnVector(count, DataTypes.LongType);
       for (int i = 0; i < count; i++) {
@@ -156,7 +159,7 @@ public final class SourcePartitionReader implements PartitionReader<ColumnarBatc
       }
       return vector;
     }
-    axis = source.kind().sizeColumns().indexOf(name);
+    axis = axes.axisOfSize(name);
     OnHeapColumnVector vector = new OnHeapColumnVector(count, DataTypes.IntegerType);
     for (int i = 0; i < count; i++) {
       vector.putInt(i, (int) sizes[i][axis]);

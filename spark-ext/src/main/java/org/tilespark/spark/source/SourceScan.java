@@ -29,6 +29,7 @@ import org.apache.spark.sql.connector.read.colstats.ColumnStatistics;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -180,7 +181,7 @@ final class SourceScan
   public SortOrder[] outputOrdering() {
     List<String> read = List.of(columns.fieldNames());
     return source.grid().slowestFirst().stream()
-        .map(source.kind().offsetColumns()::get)
+        .map(source.axes().offsetColumns()::get)
         .takeWhile(read::contains)
         .map(name -> Expressions.sort(Expressions.column(name), SortDirection.ASCENDING))
         .toArray(SortOrder[]::new);
@@ -302,13 +303,14 @@ final class SourceScan
   private long[] filtered(long count) {
     long[] offset = new long[source.grid().rank()];
     long[] size = offset.clone();
+    ArrayAxes axes = source.axes();
     List<Long> found = new ArrayList<>();
     long start = -1;
     for (long block = 0; block < count; block++) {
       source.grid().locate(block, offset, size);
       boolean passes = true;
       for (Filter filter : filters) {
-        passes &= CoordinateFilter.test(filter, source.kind(), offset, size);
+        passes &= CoordinateFilter.test(filter, axes, offset, size);
       }
       if (passes && start < 0) {
         start = block;

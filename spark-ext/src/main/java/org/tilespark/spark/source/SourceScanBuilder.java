@@ -30,7 +30,7 @@ final class SourceScanBuilder
     List<Filter> taken = new ArrayList<>();
     List<Filter> left = new ArrayList<>();
     for (Filter filter : filters) {
-      (CoordinateFilter.supports(filter, source.kind()) ? taken : left).add(filter);
+      (CoordinateFilter.supports(filter, source.axes()) ? taken : left).add(filter);
     }
     pushed = taken.toArray(new Filter[0]);
     return left.toArray(new Filter[0]);

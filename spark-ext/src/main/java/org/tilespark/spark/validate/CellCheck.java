@@ -9,6 +9,7 @@ import java.util.Set;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.api.java.UDF4;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.Coverage;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -75,9 +76,9 @@ final class CellCheck
               defects.add(
                   RowFactory.create(
                       "overlap",
-                      Coverage.describe(kind, flat, second) + group,
+                      Coverage.describe(ArrayAxes.of(kind), flat, second) + group,
                       "shares elements with "
-                          + Coverage.describe(kind, flat, first)
+                          + Coverage.describe(ArrayAxes.of(kind), flat, first)
                           + ", the first at "
                           + kind.describe(shared).substring("block at ".length()),
                       "each element in one block"));

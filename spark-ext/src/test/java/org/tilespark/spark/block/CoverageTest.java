@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class CoverageTest {
   private static Optional<String> matrix(long rows, long cols, long[]... boxes) {
     return Coverage.defect(
-        BlockKind.MATRIX,
+        ArrayAxes.of(BlockKind.MATRIX),
         new long[] {rows, cols},
         Arrays.stream(boxes).flatMapToLong(Arrays::stream).toArray());
   }
@@ -61,7 +61,7 @@ class CoverageTest {
 
   private static Optional<String> volume(long[] extents, List<long[]> boxes) {
     return Coverage.defect(
-        BlockKind.VOLUME, extents, boxes.stream().flatMapToLong(Arrays::stream).toArray());
+        ArrayAxes.of(BlockKind.VOLUME), extents, boxes.stream().flatMapToLong(Arrays::stream).toArray());
   }
 
   private static void split(
@@ -94,9 +94,9 @@ class CoverageTest {
     }
     long[] extents = {7L * side, 5L * side};
     long start = System.nanoTime();
-    assertEquals(Optional.empty(), Coverage.defect(BlockKind.MATRIX, extents, boxes));
+    assertEquals(Optional.empty(), Coverage.defect(ArrayAxes.of(BlockKind.MATRIX), extents, boxes));
     boxes[boxes.length - 1] = 4;
-    assertTrue(Coverage.defect(BlockKind.MATRIX, extents, boxes).isPresent());
+    assertTrue(Coverage.defect(ArrayAxes.of(BlockKind.MATRIX), extents, boxes).isPresent());
     // 1 to 8 s were seen; each box with all others would be 10^12 comparisons.
     assertTrue(System.nanoTime() - start < 200_000_000_000L);
   }

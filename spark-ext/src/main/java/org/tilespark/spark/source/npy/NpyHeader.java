@@ -4,10 +4,10 @@ import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.Objects;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.KnownFormat;
 
 /**
  * The header of a .npy file.
@@ -56,20 +56,6 @@ public record NpyHeader(
     }
   }
 
-  /**
-   * The shape in which blocks hold the array: of more than three axes, all but the last two are
-   * one.
-   */
-  Shape blockShape() {
-    int rank = shape.rank();
-    if (rank <= 3) {
-      return shape;
-    }
-    long[] extents = shape.toArray();
-    long merged = Arrays.stream(extents, 0, rank - 2).reduce(1, Math::multiplyExact);
-    return Shape.of(merged, extents[rank - 2], extents[rank - 1]);
-  }
-
   /** Bytes of all elements. */
   public long dataBytes() {
     return shape.elements() * type.elementBytes();
@@ -93,7 +79,8 @@ public record NpyHeader(
         throw new IllegalArgumentException(
             "not a .npy file: expected it to start with the bytes 93 4E 55 4D 50 59 ('\\x93NUMPY'),"
                 + " found "
-                + hex(prefix, Math.min(prefix.length, MAGIC.length)));
+                + hex(prefix, Math.min(prefix.length, MAGIC.length))
+                + KnownFormat.of(prefix));
       }
     }
     if (prefix.length < 10) {

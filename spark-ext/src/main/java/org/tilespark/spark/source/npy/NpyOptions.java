@@ -13,8 +13,10 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSource;
+import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.FormatOptions;
 import org.tilespark.spark.source.PosixTarget;
 import org.tilespark.spark.source.StorePaths;
@@ -34,8 +36,6 @@ import org.tilespark.spark.source.StorePaths;
  *     {@code "<f4"}; by default the type of the file that was read, else the column's</td></tr>
  *   <tr><td>{@code extents}</td><td>writing</td><td>extents of the whole array,
  *     {@code "10000,784"}; by default the column metadata's, else found in the blocks</td></tr>
- *   <tr><td>{@code shape}</td><td>writing</td><td>the shape in the file of an array of more than
- *     three axes, of which the blocks' volume has all but the last two as one</td></tr>
  *   <tr><td>{@code durable}</td><td>writing</td><td>{@code true} (default): when the write returns,
  *     the file is on the disk; {@code false}: it may still be in the system's cache, and is lost if
  *     the machine stops</td></tr>
@@ -46,7 +46,6 @@ import org.tilespark.spark.source.StorePaths;
  * @param as the type to which values are converted while reading, if given
  * @param dtype the type of the file that is written, if given
  * @param extents extents of the array that is written, if given
- * @param shape the shape in the file that is written, if given
  * @param durable true if a write waits until the file is on the disk
  */
 public record NpyOptions(
@@ -55,16 +54,14 @@ public record NpyOptions(
     Optional<ElementType> as,
     Optional<NpyType> dtype,
     Optional<String> extents,
-    Optional<Shape> shape,
     boolean durable)
     implements BlockFormat {
   static final String PATH = FormatOptions.PATH;
   static final String DTYPE = "dtype";
-  static final String SHAPE = "shape";
   static final String DURABLE = "durable";
 
   private static final List<String> NAMES =
-      List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, SHAPE, DURABLE);
+      List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
 
   /**
    * Reads the options.
@@ -81,7 +78,6 @@ public record NpyOptions(
         given.as(),
         given.given(DTYPE).map(text -> NpyType.parse("Option " + DTYPE, text)),
         given.given(EXTENTS),
-        given.given(SHAPE).map(NpyOptions::shape),
         given.given(DURABLE).map(NpyOptions::durable).orElse(true));
   }
 
@@ -94,7 +90,6 @@ public record NpyOptions(
         asked.as.or(() -> as),
         asked.dtype.or(() -> dtype),
         asked.extents.or(() -> extents),
-        asked.shape.or(() -> shape),
         asked.durable && durable);
   }
 
@@ -124,7 +119,15 @@ public record NpyOptions(
                 StorePaths.exists(path, conf)
                     ? Optional.of(NpyFile.open(path, conf))
                     : Optional.empty());
-    return file.map(found -> NpyLayout.of(found, this));
+    return file.map(
+        found ->
+            ContiguousSource.of(
+                NpyDataSource.FORMAT,
+                found.file(),
+                found.array(),
+                AxisLabels.NONE,
+                blockShape,
+                as));
   }
 
   @Override
@@ -147,10 +150,6 @@ public record NpyOptions(
                   BlockKind.VALUES,
                   BlockSchema.sparkType(blocks.elementType()).sql()));
     }
-  }
-
-  private static Shape shape(String text) {
-    return Shape.parse("Option " + SHAPE, text, text.split(",", -1).length);
   }
 
   private static boolean durable(String text) {

@@ -5,13 +5,12 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.HiddenFiles;
 import org.tilespark.spark.source.PosixTarget;
+import org.tilespark.spark.source.WrittenBlocks;
 
 /**
  * Writes one .npy file on a POSIX file system: tasks write at places inside a hidden file.
@@ -42,25 +41,14 @@ record NpySink(NpyOptions options, PosixTarget file) implements BlockSink {
   }
 
   @Override
-  public void check(BlockSchema blocks, ArrayMetadata metadata) {
-    options.fileType(blocks, metadata);
+  public void check(WrittenBlocks blocks) {
+    options.fileType(blocks.schema(), blocks.metadata());
   }
 
   @Override
-  public Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
-      throws IOException {
-    NpyType type = options.fileType(blocks, metadata);
-    NpyHeader header = NpyHeader.forWriting(type, options.shape().orElse(array.shape()));
-    if (!header.blockShape().equals(array.shape())) {
-      throw new IllegalArgumentException(
-          ("Option %s is '%s', and the blocks have the extents %s; expected these, or for a volume"
-                  + " four extents or more, of which all but the last two have the product %s")
-              .formatted(
-                  NpyOptions.SHAPE,
-                  header.shape().text(),
-                  array.shape().text(),
-                  array.shape().extent(0)));
-    }
+  public Pending begin(WrittenBlocks blocks, Extents array, boolean replace) throws IOException {
+    NpyType type = options.fileType(blocks.schema(), blocks.metadata());
+    NpyHeader header = NpyHeader.forWriting(type, array.shape());
     PosixTarget.Pending pending = begin(file, header, HiddenFiles.BEAT);
     boolean restored = options.dtype().isEmpty();
     String hidden = pending.file().toString();

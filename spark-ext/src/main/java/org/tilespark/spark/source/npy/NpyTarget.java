@@ -3,11 +3,11 @@ package org.tilespark.spark.source.npy;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.source.BlockColumns;
 import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.PosixWriter;
+import org.tilespark.spark.source.WrittenBlocks;
 
 /**
  * The facts that tasks need to write blocks into one file: its path until it is committed, and its
@@ -29,7 +29,7 @@ final class NpyTarget implements BlockSink.Target {
    * @param restored true if the type is that of a file that was read, so that values must be exact
    * @param extentsSource source of the extents, for messages
    * @param durable true if the bytes must be on the disk before the file gets its name
-   * @param schema schema of the blocks that tasks get
+   * @param blocks columns of the blocks that tasks get
    */
   NpyTarget(
       String temporaryFile,
@@ -37,10 +37,10 @@ final class NpyTarget implements BlockSink.Target {
       boolean restored,
       String extentsSource,
       boolean durable,
-      BlockSchema schema) {
+      WrittenBlocks blocks) {
     this.temporaryFile = temporaryFile;
-    NpyEncoder encoder = new NpyEncoder(schema.elementType(), header.type(), restored);
-    this.columns = new BlockColumns(schema, encoder, header.blockShape(), extentsSource);
+    NpyEncoder encoder = new NpyEncoder(blocks.schema().elementType(), header.type(), restored);
+    this.columns = new BlockColumns(blocks, encoder, header.shape(), extentsSource);
     this.dataOffset = header.dataOffset();
     this.fileBytes = header.fileBytes();
     this.durable = durable;
@@ -53,7 +53,7 @@ final class NpyTarget implements BlockSink.Target {
 
   @Override
   public int rank() {
-    return columns.kind().rank();
+    return columns.axes().rank();
   }
 
   @Override

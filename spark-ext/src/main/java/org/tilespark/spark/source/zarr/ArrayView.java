@@ -8,8 +8,8 @@ import java.util.stream.IntStream;
 import org.tilespark.layout.Shape;
 
 /**
- * The part of an array that becomes a matrix or a volume: one index along some axes, and the others
- * completely. Immutable.
+ * The part of an array that is read: one index along some axes, and the others completely.
+ * Immutable.
  *
  * @param array extents of the array
  * @param selected for each axis its one index, or -1 for all indices
@@ -28,8 +28,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
    *
    * @param text {@code "t:0,c:1"}: an axis by its name or number, and an index of it, below 0 from
    *     its end; "" for the whole array
-   * @throws IllegalArgumentException if the text does not fit the array, or not 1 to 3 axes are
-   *     left
+   * @throws IllegalArgumentException if the text does not fit the array, or no axis is left
    */
   static ArrayView of(ZarrArray array, String text) {
     Shape shape = array.shape();
@@ -47,27 +46,12 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     }
     ArrayView view = new ArrayView(shape, List.of(selected));
     int rank = view.kept().length;
-    if (rank < 1 || rank > 3) {
+    if (rank < 1) {
       throw new IllegalArgumentException(
-          "Option %s: an array of %s axes (%s), of which %s are left; expected 1 to 3%s"
-              .formatted(
-                  SELECT,
-                  shape.rank(),
-                  axes(array) + " of " + shape,
-                  rank,
-                  rank > 3
-                      ? "; select an index of the others, as in '" + example(array) + "'"
-                      : ""));
+          "Option %s is '%s', which leaves no axis of %s of %s; expected one or more"
+              .formatted(SELECT, text, axes(array), shape));
     }
     return view;
-  }
-
-  private static String example(ZarrArray array) {
-    List<String> parts = new ArrayList<>();
-    for (int axis = 0; axis < array.shape().rank() - 3; axis++) {
-      parts.add(name(array, axis) + ":0");
-    }
-    return String.join(",", parts);
   }
 
   private static String name(ZarrArray array, int axis) {
@@ -112,7 +96,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return IntStream.range(0, array.rank()).filter(axis -> selected.get(axis) < 0).toArray();
   }
 
-  /** Extents of the matrix or volume; one axis becomes one row. */
+  /** Extents of the part; one axis becomes one row. */
   Shape extents() {
     return blockAxes(array);
   }
@@ -128,7 +112,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return Shape.of(extents);
   }
 
-  /** A place of the matrix or volume as a place of the array. */
+  /** A place of the part as a place of the array. */
   long[] offset(long[] offset) {
     int[] kept = kept();
     long[] place = new long[array.rank()];
@@ -141,7 +125,7 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return place;
   }
 
-  /** The extents of a box of the matrix or volume in the array. */
+  /** The extents of a box of the part in the array. */
   long[] size(long[] size) {
     int[] kept = kept();
     long[] extents = new long[array.rank()];
@@ -152,8 +136,10 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return extents;
   }
 
-  /** Values for each axis, for example names or distances, reduced to the kept axes. */
+  /** Values for each axis, for example names or distances, reduced to the kept axes; none if there are none. */
   <T> List<T> ofKept(List<T> perAxis) {
-    return Arrays.stream(kept()).mapToObj(perAxis::get).toList();
+    return perAxis.isEmpty()
+        ? perAxis
+        : Arrays.stream(kept()).mapToObj(perAxis::get).toList();
   }
 }

@@ -7,7 +7,7 @@ import sun.misc.Unsafe;
 /**
  * Reduces boxes of neighbouring elements to one element each: their mean, or the first of them.
  * Sums of integers are exact, and their mean is rounded to the nearest, ties to even. Boxes at the
- * far edges are clipped to the array. Stateless.
+ * far edges are clipped to the array. Axes before the last three have the factor 1. Stateless.
  */
 final class Coarsen {
   private static final Unsafe MEMORY = HostMemory.unsafe();
@@ -61,16 +61,21 @@ final class Coarsen {
     boolean isFloating = type == ElementType.FLOAT32 || type == ElementType.FLOAT64;
     int rank = place.length;
     int width = type.bytes();
-    long rows = rank == 3 ? from.size[1] : 1;
+    long rows = rank >= 3 ? from.size[rank - 2] : 1;
     long cols = from.size[rank - 1];
-    long x0 = rank == 3 ? place[0] * factors[0] : 0;
+    long before = 0; // index of the volume, whose leading axes are not coarsened
+    for (int axis = 0; axis < rank - 3; axis++) {
+      before = before * from.size[axis] + place[axis];
+    }
+    before *= rank >= 3 ? from.size[rank - 3] : 0;
+    long x0 = rank >= 3 ? before + place[rank - 3] * factors[rank - 3] : 0;
     long y0 = place[rank - 2] * factors[rank - 2];
     long z0 = place[rank - 1] * factors[rank - 1];
     if (high == null) {
       MEMORY.copyMemory(from.address + ((x0 * rows + y0) * cols + z0) * width, out, width);
       return;
     }
-    long x1 = rank == 3 ? high[0] : 1;
+    long x1 = rank >= 3 ? before + high[rank - 3] : 1;
     double sum = 0;
     long upper = 0; // sums of the upper and lower 32 bits
     long lower = 0;

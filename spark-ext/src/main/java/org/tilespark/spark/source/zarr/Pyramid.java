@@ -27,6 +27,7 @@ import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BoxCopy;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.catalyst.EagerQuery;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.numpy.NpyEncoder;
@@ -46,6 +47,9 @@ import org.tilespark.spark.source.FormatOptions;
 record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implements Serializable {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
+  /** OME-Zarr's names of axes, in its order. */
+  private static final List<String> USUAL_NAMES = List.of("t", "c", "z", "y", "x");
+
   /** Tasks for each core, so that no core waits long for the last task. */
   private static final int TASKS_PER_CORE = 4;
 
@@ -57,8 +61,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
     ZarrArray array = finest.array();
     int rank = factors.rank();
     boolean isNamed = array.names().stream().noneMatch(String::isEmpty);
-    List<String> names =
-        isNamed ? array.names() : List.copyOf(List.of("z", "y", "x").subList(3 - rank, 3));
+    List<String> names = isNamed ? array.names() : usualNames(rank);
     List<WrittenArray> levels = new ArrayList<>();
     levels.add(new WrittenArray(array.named(names), finest.encoders(), finest.spacing()));
     while (true) {
@@ -82,6 +85,17 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
       levels.add(
           new WrittenArray(of, last.encoders(), last.spacing().isEmpty() ? List.of() : spacing));
     }
+  }
+
+  private static List<String> usualNames(int rank) {
+    List<String> names = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      int fromEnd = rank - axis;
+      boolean isUsual = fromEnd <= USUAL_NAMES.size();
+      names.add(
+          isUsual ? USUAL_NAMES.get(USUAL_NAMES.size() - fromEnd) : ArrayAxes.unnamed(axis));
+    }
+    return List.copyOf(names);
   }
 
   /** The directory of a level. */
@@ -129,8 +143,14 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
     ObjectNode image = JSON.objectNode().put("name", name);
     ArrayNode axes = image.putArray("axes");
     WrittenArray finest = levels.get(0);
-    for (String axis : finest.array().names()) {
-      axes.addObject().put("name", axis).put("type", "space");
+    List<String> names = finest.array().names();
+    for (int axis = 0; axis < names.size(); axis++) {
+      ObjectNode object = axes.addObject().put("name", names.get(axis));
+      if (names.size() - axis <= 3) {
+        object.put("type", "space");
+      } else if (names.get(axis).equals("t") || names.get(axis).equals("c")) {
+        object.put("type", names.get(axis).equals("t") ? "time" : "channel");
+      }
     }
     ArrayNode datasets = image.putArray("datasets");
     double[] cell = new double[factors.rank()]; // elements of the finest level in one of this level

@@ -1,6 +1,7 @@
 package org.tilespark.spark.source.zarr;
 
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
@@ -8,9 +9,11 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.AxisLabels;
+import org.tilespark.spark.source.WrittenBlocks;
 import org.tilespark.spark.source.codec.ByteEncoder;
 
 /**
@@ -50,29 +53,33 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
    * @param extents extents of the whole array
    * @throws IllegalArgumentException if the options do not fit the blocks
    */
-  static WrittenArray of(
-      ZarrWriteOptions options, BlockSchema blocks, ArrayMetadata metadata, Shape extents) {
-    int rank = blocks.kind().rank();
+  static WrittenArray of(ZarrWriteOptions options, WrittenBlocks blocks, Shape extents) {
+    ArrayAxes axes = blocks.axes();
+    int rank = axes.rank();
     NpyType type =
-        NpyType.ofBlocks(blocks, metadata, options.type(), "Option " + ZarrWriteOptions.DTYPE);
+        NpyType.ofBlocks(
+            blocks.schema(),
+            blocks.metadata(),
+            options.type(),
+            "Option " + ZarrWriteOptions.DTYPE);
     int width = type.elementBytes();
-    Optional<Shape> shards = options.shards(rank);
+    Optional<Shape> shards = options.shards(axes);
     Shape chunk =
         options
-            .chunks(rank)
+            .chunks(axes)
             .orElseGet(
                 () ->
                     shards
                         .map(shard -> inner(shard, width))
-                        .orElseGet(() -> usual(metadata, extents, width)));
+                        .orElseGet(() -> usual(blocks, extents, width)));
     List<ByteEncoder> encoders = options.encoders(width);
-    int[] axes = new int[rank];
+    int[] order = new int[rank];
     for (int i = 0; i < rank; i++) {
-      axes[i] = options.isFortranOrder() ? rank - 1 - i : i;
+      order[i] = options.isFortranOrder() ? rank - 1 - i : i;
     }
     ChunkLayout layout =
         new ChunkLayout.Leaf(
-            chunk, Permutation.of(axes), false, encoders.stream().map(ByteEncoder::codec).toList());
+            chunk, Permutation.of(order), false, encoders.stream().map(ByteEncoder::codec).toList());
     if (shards.isPresent()) {
       requireDivides(chunk, shards.get());
       layout =
@@ -91,9 +98,9 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
             is3 ? ChunkKeys.ofDefault("/") : ChunkKeys.ofVersion2("."),
             options.fill(type).orElse(FillValue.ZERO),
             layout,
-            options.names(rank).orElseGet(() -> names(metadata, rank)));
+            options.names(rank).orElseGet(() -> names(blocks)));
     return new WrittenArray(
-        array, encoders, options.spacing(rank).orElseGet(() -> spacing(metadata, extents)));
+        array, encoders, options.spacing(rank).orElseGet(() -> spacing(blocks, extents)));
   }
 
   private static void requireDivides(Shape chunk, Shape shard) {
@@ -127,10 +134,10 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
   }
 
   /** The shape of the blocks if it makes chunks of a usual size; otherwise one near a cube. */
-  private static Shape usual(ArrayMetadata metadata, Shape extents, int width) {
-    Optional<Shape> known = metadata.blockShape(extents.rank());
+  private static Shape usual(WrittenBlocks blocks, Shape extents, int width) {
+    Optional<Shape> known = blocks.metadata().blockShape(blocks.kind().rank());
     if (known.isPresent()) {
-      long[] clipped = known.get().toArray();
+      long[] clipped = blocks.axes().withLeadingOnes(known.get().toArray());
       for (int axis = 0; axis < clipped.length; axis++) {
         clipped[axis] = Math.max(1, Math.min(clipped[axis], extents.extent(axis)));
       }
@@ -139,7 +146,7 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
         return Shape.of(clipped);
       }
     }
-    long[] chunk = extents.toArray();
+    long[] chunk = blocks.axes().withLeadingOnes(blocks.axes().own(extents.toArray()));
     for (int axis = 0; axis < chunk.length; axis++) {
       chunk[axis] = Math.max(1, chunk[axis]);
     }
@@ -182,31 +189,48 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
         .filter(axes -> IntStream.of(axes).allMatch(axis -> axis >= 0 && axis < rank));
   }
 
-  private static List<String> names(ArrayMetadata metadata, int rank) {
-    Metadata known = metadata.toMetadata();
+  /** The columns' names of leading axes, and those that the other axes had when they were read. */
+  private static List<String> names(WrittenBlocks blocks) {
+    Metadata known = blocks.metadata().toMetadata();
+    List<String> leading = blocks.axes().leading();
+    List<String> names = new ArrayList<>();
+    for (int axis = 0; axis < leading.size(); axis++) {
+      names.add(leading.get(axis).equals(ArrayAxes.unnamed(axis)) ? "" : leading.get(axis));
+    }
+    int own = blocks.kind().rank();
     String[] read =
-        known.contains(ZarrSource.NAMES) ? known.getStringArray(ZarrSource.NAMES) : new String[0];
-    return origins(metadata, rank)
-        .filter(axes -> read.length == rank)
-        .map(axes -> IntStream.of(axes).mapToObj(axis -> read[axis]).toList())
-        .orElseGet(() -> Collections.nCopies(rank, ""));
+        known.contains(AxisLabels.NAMES) ? known.getStringArray(AxisLabels.NAMES) : new String[0];
+    int first = read.length - own;
+    names.addAll(
+        origins(blocks.metadata(), own)
+            .filter(axes -> first >= 0)
+            .map(axes -> IntStream.of(axes).mapToObj(axis -> read[first + axis]).toList())
+            .orElseGet(() -> Collections.nCopies(own, "")));
+    return names;
   }
 
   /**
    * The distances between neighbours that were read, if the array still has the extents that were
    * read; otherwise empty.
    */
-  private static List<Double> spacing(ArrayMetadata metadata, Shape extents) {
+  private static List<Double> spacing(WrittenBlocks blocks, Shape extents) {
     int rank = extents.rank();
+    ArrayMetadata metadata = blocks.metadata();
     Metadata known = metadata.toMetadata();
-    if (!known.contains(ZarrSource.SPACING)
-        || !known.contains(ZarrSource.SHAPE)
+    if (!known.contains(AxisLabels.SPACING)
+        || !known.contains(AxisLabels.SHAPE)
         || metadata.spectrum().isPresent()) {
       return List.of();
     }
-    double[] read = known.getDoubleArray(ZarrSource.SPACING);
-    long[] shape = known.getLongArray(ZarrSource.SHAPE);
-    return origins(metadata, rank)
+    double[] read = known.getDoubleArray(AxisLabels.SPACING);
+    long[] shape = known.getLongArray(AxisLabels.SHAPE);
+    int before = blocks.leading().size();
+    return origins(metadata, blocks.kind().rank())
+        .map(
+            own ->
+                IntStream.range(0, rank)
+                    .map(axis -> axis < before ? axis : before + own[axis - before])
+                    .toArray())
         .filter(axes -> read.length == rank && shape.length == rank)
         .filter(
             axes ->

@@ -16,6 +16,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.tilespark.spark.source.IoReasons;
+import org.tilespark.spark.source.KnownFormat;
 import org.tilespark.spark.source.StorePaths;
 
 /**
@@ -174,8 +175,13 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
   private static IllegalArgumentException notZarr(FileSystem store, Path root, String component)
       throws IOException {
     if (!store.getFileStatus(root).isDirectory()) {
+      byte[] head;
+      try (FSDataInputStream stream = store.open(root)) {
+        head = stream.readNBytes(16);
+      }
       return new IllegalArgumentException(
-          "%s is a file; format zarr reads the directory of a store".formatted(root));
+          "%s is a file; format zarr reads the directory of a store%s"
+              .formatted(root, KnownFormat.of(head)));
     }
     if (component.isEmpty()) {
       return new IllegalArgumentException(

@@ -19,8 +19,6 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.source.BlockColumns;
 import org.tilespark.spark.source.BlockSink;
@@ -28,6 +26,7 @@ import org.tilespark.spark.source.ChunkGrid;
 import org.tilespark.spark.source.IoReasons;
 import org.tilespark.spark.source.StorePaths;
 import org.tilespark.spark.source.StoredObjects;
+import org.tilespark.spark.source.WrittenBlocks;
 
 /**
  * Writes one array: tasks write chunks or shards, and the driver writes the metadata last, which
@@ -93,16 +92,14 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
   }
 
   @Override
-  public void check(BlockSchema blocks, ArrayMetadata metadata) {
-    long[] any = new long[blocks.kind().rank()];
-    WrittenArray.of(options.writing(), blocks, metadata, Shape.of(any));
-    options.writing().downsample(any.length);
+  public void check(WrittenBlocks blocks) {
+    WrittenArray.of(options.writing(), blocks, Shape.of(new long[blocks.rank()]));
+    options.writing().downsample(blocks.axes());
   }
 
   @Override
-  public Optional<Shape> wholeParts(BlockSchema blocks, ArrayMetadata metadata, Shape extents) {
-    return Optional.of(
-        WrittenArray.of(options.writing(), blocks, metadata, extents).array().layout().shape());
+  public Optional<Shape> wholeParts(WrittenBlocks blocks, Shape extents) {
+    return Optional.of(WrittenArray.of(options.writing(), blocks, extents).array().layout().shape());
   }
 
   @Override
@@ -111,17 +108,16 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
   }
 
   @Override
-  public Pending begin(BlockSchema blocks, ArrayMetadata metadata, Extents array, boolean replace)
-      throws IOException {
-    WrittenArray finest = WrittenArray.of(options.writing(), blocks, metadata, array.shape());
+  public Pending begin(WrittenBlocks blocks, Extents array, boolean replace) throws IOException {
+    WrittenArray finest = WrittenArray.of(options.writing(), blocks, array.shape());
     Optional<Pyramid> image =
         options
             .writing()
-            .downsample(array.shape().rank())
+            .downsample(blocks.axes())
             .map(factors -> Pyramid.of(finest, factors, options.writing().takesFirst()));
     WrittenArray written = image.map(pyramid -> pyramid.levels().get(0)).orElse(finest);
     boolean restored = options.writing().type().isEmpty();
-    NpyEncoder encoder = new NpyEncoder(blocks.elementType(), written.array().type(), restored);
+    NpyEncoder encoder = new NpyEncoder(blocks.schema().elementType(), written.array().type(), restored);
     BlockColumns columns = new BlockColumns(blocks, encoder, array.shape(), array.source());
     FileSystem store = StorePaths.fileSystem(directory, conf);
     boolean removed = replace && remove(store);

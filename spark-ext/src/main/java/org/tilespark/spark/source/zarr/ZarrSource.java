@@ -6,12 +6,14 @@ import java.util.Set;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.types.MetadataBuilder;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockGrid;
 import org.tilespark.spark.source.BlockReader;
 import org.tilespark.spark.source.BlockSource;
@@ -39,18 +41,6 @@ record ZarrSource(
     boolean missingIsError,
     BlockGrid grid)
     implements BlockSource {
-  /**
-   * Metadata of the column {@code values}: the name of each axis of the stored array that was read,
-   * "" if it has none.
-   */
-  static final String NAMES = "zarr.dimensionNames";
-
-  /** Metadata of the column {@code values}: distances between neighbours, as they are stored. */
-  static final String SPACING = "zarr.spacing";
-
-  /** Metadata of the column {@code values}: extents of the matrix or volume that was read. */
-  static final String SHAPE = "zarr.shape";
-
   /** File systems that know which machines have a file's bytes. */
   private static final Set<String> WITH_HOSTS = Set.of("hdfs", "viewfs");
 
@@ -88,13 +78,17 @@ record ZarrSource(
 
   /** True if blocks hold parts of chunks, each of which is then decoded for several blocks. */
   boolean cutsChunks() {
-    return chunks(array, view).isCutBy(Shape.of(grid.blockShape()));
+    return isCutBy(grid.blockShape());
+  }
+
+  private boolean isCutBy(long[] blockShape) {
+    return chunks(array, view).isCutBy(Shape.of(blockShape));
   }
 
   /** The array in other blocks; empty if these would cut chunks. */
   @Override
   public Optional<BlockSource> inBlocks(Shape shape) {
-    return chunks(array, view).isCutBy(shape)
+    return isCutBy(axes().withLeadingOnes(shape.toArray()))
         ? Optional.empty()
         : grid.inBlocks(shape)
             .map(
@@ -106,6 +100,12 @@ record ZarrSource(
   @Override
   public String format() {
     return ZarrDataSource.FORMAT;
+  }
+
+  @Override
+  public ArrayAxes axes() {
+    List<String> names = view.ofKept(array.names());
+    return names.size() < 2 ? ArrayAxes.of(BlockKind.MATRIX) : ArrayAxes.ofStored(names);
   }
 
   @Override
@@ -134,17 +134,11 @@ record ZarrSource(
     NpyType type = array.type();
     NpyType known =
         columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
-    MetadataBuilder stored = new MetadataBuilder();
-    stored.putStringArray(NAMES, view.ofKept(array.names()).toArray(new String[0]));
-    if (!spacing.isEmpty()) {
-      double[] kept = view.ofKept(spacing).stream().mapToDouble(Double::doubleValue).toArray();
-      stored.putDoubleArray(SPACING, kept);
-      stored.putLongArray(SHAPE, grid.extents());
-    }
-    return ArrayMetadata.of(stored.build())
-        .withExtents(Shape.of(grid.extents()))
-        .withBlockShape(Shape.of(grid.blockShape()))
-        .withAxes("xyz".substring(0, grid.rank()))
+    AxisLabels labels = new AxisLabels(view.ofKept(array.names()), view.ofKept(spacing));
+    return ArrayMetadata.of(labels.metadata(grid.extents()))
+        .withExtents(Shape.of(axes().own(grid.extents())))
+        .withBlockShape(Shape.of(axes().own(grid.blockShape())))
+        .withAxes("xyz".substring(0, axes().kind().rank()))
         .withFileType(known.descr());
   }
 

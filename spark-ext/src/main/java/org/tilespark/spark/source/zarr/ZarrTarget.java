@@ -43,7 +43,7 @@ record ZarrTarget(
 
   @Override
   public int rank() {
-    return columns.kind().rank();
+    return columns.axes().rank();
   }
 
   @Override

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.FormatOptions;
@@ -120,24 +121,36 @@ record ZarrWriteOptions(Map<String, String> given) {
   }
 
   /** Elements along each axis of a chunk, if given. */
-  Optional<Shape> chunks(int rank) {
-    return shape(CHUNKS, rank);
+  Optional<Shape> chunks(ArrayAxes axes) {
+    return shape(CHUNKS, axes);
   }
 
   /** Elements along each axis of a shard, if given. */
-  Optional<Shape> shards(int rank) {
-    Optional<Shape> shards = shape(SHARDS, rank);
+  Optional<Shape> shards(ArrayAxes axes) {
+    Optional<Shape> shards = shape(SHARDS, axes);
     if (shards.isPresent() && version() == 2) {
       throw wrong(SHARDS, text(SHARDS).orElseThrow(), "none for version 2, which has no shards");
     }
     return shards;
   }
 
-  private Optional<Shape> shape(String name, int rank) {
-    Optional<Shape> shape = text(name).map(text -> Shape.parse("Option " + name, text, rank));
-    for (int axis = 0; shape.isPresent() && axis < rank; axis++) {
-      if (shape.get().extent(axis) < 1) {
-        throw wrong(name, text(name).orElseThrow(), "whole numbers of 1 or more");
+  /** A shape with 1 along leading axes, which may be left out. */
+  private Optional<Shape> shape(String name, ArrayAxes axes) {
+    return text(name).map(text -> shape(name, text, axes));
+  }
+
+  private static Shape shape(String name, String text, ArrayAxes axes) {
+    boolean isOwn = text.split(",", -1).length == axes.kind().rank();
+    Shape parsed =
+        Shape.parse("Option " + name, text, isOwn ? axes.kind().rank() : axes.rank());
+    Shape shape = isOwn ? Shape.of(axes.withLeadingOnes(parsed.toArray())) : parsed;
+    for (int axis = 0; axis < axes.rank(); axis++) {
+      if (shape.extent(axis) < 1) {
+        throw wrong(name, text, "whole numbers of 1 or more");
+      }
+      if (axis < axes.leading().size() && shape.extent(axis) > 1) {
+        throw wrong(
+            name, text, "1 along " + axes.leading().get(axis) + ", along which blocks are 1 long");
       }
     }
     return shape;
@@ -257,8 +270,8 @@ record ZarrWriteOptions(Map<String, String> given) {
   }
 
   /** Elements along each axis that become one in the next scale of an image, if given. */
-  Optional<Shape> downsample(int rank) {
-    Optional<Shape> factors = shape(DOWNSAMPLE, rank);
+  Optional<Shape> downsample(ArrayAxes axes) {
+    Optional<Shape> factors = shape(DOWNSAMPLE, axes);
     if (factors.isPresent() && factors.get().elements() == 1) {
       throw wrong(DOWNSAMPLE, text(DOWNSAMPLE).orElseThrow(), "a factor above 1, such as 2,2,2");
     }

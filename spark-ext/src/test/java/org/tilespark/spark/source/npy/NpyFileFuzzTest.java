@@ -14,11 +14,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
-import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -28,7 +27,9 @@ import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.numpy.HalfFloat;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockRanges;
+import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.SourcePartitionReader;
 
 /**
@@ -64,17 +65,19 @@ class NpyFileFuzzTest {
   void anyBytesAreAFileOrRefused(byte[] bytes) throws IOException {
     Path path = file();
     Files.write(path, bytes);
-    NpyLayout layout;
+    ContiguousSource layout;
     try {
       NpyFile found = NpyFile.open(path.toString(), CONF);
-      int[] block = Arrays.copyOf(BLOCK, found.header().shape().rank());
+      int[] block = Arrays.copyOf(BLOCK, Math.min(3, found.header().shape().rank()));
       String blockShape = Arrays.toString(block).replaceAll("[^0-9,]", "");
       layout =
-          NpyLayout.of(
-              found,
-              NpyOptions.of(
-                  new CaseInsensitiveStringMap(
-                      Map.of("path", path.toString(), "blockShape", blockShape))));
+          ContiguousSource.of(
+              "npy",
+              found.file(),
+              found.array(),
+              AxisLabels.NONE,
+              Optional.of(blockShape),
+              Optional.empty());
     } catch (IllegalArgumentException e) {
       assertTrue(
           e.getMessage().contains(path.getFileName().toString())
@@ -96,8 +99,9 @@ class NpyFileFuzzTest {
   }
 
   /** Reads all blocks, and compares each element; returns how many there were. */
-  private static long read(NpyLayout layout, ArrowMemory memory, byte[] bytes) throws IOException {
+  private static long read(ContiguousSource layout, ArrowMemory memory, byte[] bytes) throws IOException {
     int rank = layout.grid().rank();
+    int own = layout.axes().kind().rank();
     long seen = 0;
     try (SourcePartitionReader reader =
         new SourcePartitionReader(
@@ -115,10 +119,10 @@ class NpyFileFuzzTest {
           long[] size = new long[rank];
           for (int axis = 0; axis < rank; axis++) {
             offset[axis] = batch.column(axis).getLong(row);
-            size[axis] = batch.column(rank + axis).getInt(row);
+            size[axis] = axis < rank - own ? 1 : batch.column(own + axis).getInt(row);
           }
-          for (int part = 0; part < layout.parts(); part++) {
-            ArrayData values = batch.column(2 * rank + part).getArray(row);
+          for (int part = 0; part < layout.array().type().parts(); part++) {
+            ArrayData values = batch.column(rank + own + part).getArray(row);
             seen += part == 0 ? values.numElements() : 0;
             compare(layout, offset, size, part, values, bytes);
           }
@@ -129,7 +133,7 @@ class NpyFileFuzzTest {
   }
 
   private static void compare(
-      NpyLayout layout, long[] offset, long[] size, int part, ArrayData values, byte[] bytes) {
+      ContiguousSource layout, long[] offset, long[] size, int part, ArrayData values, byte[] bytes) {
     long[] extents = layout.grid().extents();
     for (int i = 0; i < values.numElements(); i++) {
       assertFalse(values.isNullAt(i));
@@ -141,24 +145,24 @@ class NpyFileFuzzTest {
       }
       long index = 0;
       for (int step = 0; step < at.length; step++) {
-        int axis = layout.header().fortranOrder() ? at.length - 1 - step : step;
+        int axis = layout.array().firstAxisFastest() ? at.length - 1 - step : step;
         index = index * extents[axis] + at[axis];
       }
       int place =
           Math.toIntExact(
-              layout.header().dataOffset()
-                  + index * layout.header().type().elementBytes()
-                  + (long) part * layout.header().type().partBytes());
+              layout.array().dataOffset()
+                  + index * layout.array().type().elementBytes()
+                  + (long) part * layout.array().type().partBytes());
       assertEquals(number(layout, bytes, place), found(layout.columnType(), values, i));
     }
   }
 
   /** The bits of a number of the file, as the column has them. */
-  private static long number(NpyLayout layout, byte[] bytes, int at) {
+  private static long number(ContiguousSource layout, byte[] bytes, int at) {
     ByteBuffer in =
         ByteBuffer.wrap(bytes)
-            .order(layout.header().bigEndian() ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
-    return switch (layout.header().type()) {
+            .order(layout.array().bigEndian() ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
+    return switch (layout.array().type()) {
       case INT8 -> in.get(at);
       case BOOL -> in.get(at) == 0 ? 0 : 1;
       case INT16 -> in.getShort(at);
@@ -182,7 +186,7 @@ class NpyFileFuzzTest {
     };
   }
 
-  private static long elements(NpyLayout layout) {
+  private static long elements(ContiguousSource layout) {
     return Arrays.stream(layout.grid().extents()).reduce(1, Math::multiplyExact);
   }
 

@@ -46,7 +46,7 @@ public final class NpyFixture {
   }
 
   /** The array as a file. */
-  byte[] file(char order, boolean fortran, int version) {
+  public byte[] file(char order, boolean fortran, int version) {
     char mark = partBytes == 1 ? '|' : order;
     String dict =
         "{'descr': '"

@@ -49,7 +49,7 @@ class NpyOptionsTest extends SparkTest {
 
   private static void refusesShape(Executable action) {
     assertEquals(
-        "format npy has no option blockshap, it has path, blockShape, as, dtype, extents, shape, durable;"
+        "format npy has no option blockshap, it has path, blockShape, as, dtype, extents, durable;"
             + " did you mean 'blockShape'?",
         refusal(action).replaceAll("(?i)blockshap,", "blockshap,"));
   }

@@ -158,7 +158,7 @@ class NpyReblockTest extends SparkTest {
     Dataset<Row> again = reblock(load(file, "16,150"), 7, COLS);
     Files.write(file, Arrays.copyOf(content, content.length - 8));
     Files.setLastModifiedTime(file, time);
-    assertFails(again::collectAsList, "in.npy ends at byte", "was it changed");
+    assertFails(again::collectAsList, "in.npy was changed since the DataFrame was made", "found");
     Files.write(file, content);
     Files.setLastModifiedTime(file, FileTime.fromMillis(time.toMillis() + 1));
     assertFails(again::collectAsList, "was changed since", "Load it again");

@@ -15,6 +15,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -44,8 +45,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.source.BlockSink;
-import org.tilespark.spark.source.BlockWrite;
+import org.tilespark.spark.source.WrittenBlocks;
 import org.tilespark.spark.source.HiddenFiles;
 import org.tilespark.spark.source.MappedWriters;
 import org.tilespark.spark.source.PosixTarget;
@@ -132,7 +134,7 @@ class NpySinkTest extends SparkTest {
   void blocksAreStoredIntoMappings(NpyType type) throws IOException {
     NpyFixture fixture = new NpyFixture(type.descr().substring(1), 130, 170);
     Dataset<Row> data = load("m.npy", fixture.canonical(), "50,40");
-    var schema = BlockWrite.requireBlocks(data.schema(), options());
+    var schema = WrittenBlocks.of(data.schema(), options());
     NpyHeader header = NpyHeader.forWriting(type, org.tilespark.layout.Shape.of(130, 170));
     try (PosixTarget.Pending pending =
             NpySink.begin(new PosixTarget(target), header, HiddenFiles.BEAT);
@@ -167,18 +169,27 @@ class NpySinkTest extends SparkTest {
   }
 
   @Test
-  void moreThanThreeAxesAreAVolumeOfTheFirstAsOne() throws IOException {
+  void axesBeforeAVolumeAreColumns() throws IOException {
     NpyFixture fixture = new NpyFixture("f4", 3, 4, 5, 6);
     Dataset<Row> blocks = load("m.npy", fixture.canonical(), "2,5,4");
-    assertEquals("3,4,5,6", blocks.schema().apply("values").metadata().getString("npy.shape"));
-    save(blocks, "shape", "3,4,5,6");
+    assertEquals("axis0", blocks.columns()[0]);
+    assertEquals(3, blocks.schema().apply("axis0").metadata().getLong(ArrayAxes.EXTENT));
+    save(blocks.repartition(5));
     assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
-    save(blocks);
-    assertArrayEquals(new NpyFixture("f4", 12, 5, 6).canonical(), Files.readAllBytes(target));
+    save(blocks.where("axis0 = 1").drop("axis0"));
+    int volume = 4 * 5 * 6 * 4;
+    int header = fixture.canonical().length - 3 * volume;
+    assertArrayEquals(
+        Arrays.copyOfRange(fixture.canonical(), header + volume, header + 2 * volume),
+        Arrays.copyOfRange(
+            Files.readAllBytes(target), header, header + volume));
+    String plan = plan(blocks.where("axis0 = 1")).executedPlan().toString();
+    assertTrue(plan.contains("EqualTo(axis0,1)"), plan);
     assertTrue(
-        refusal(blocks, "shape", "3,5,4,6")
-            .contains("Option shape is '3,5,4,6', and the blocks have the extents 12,5,6"));
-    assertTrue(refusal(blocks, "shape", "x").contains("Option shape is 'x'; expected 1 whole"));
+        refusal(blocks.where("axis0 <> 1"))
+            .contains("no block at axis0 1, x 0, y 0, z 0: expected blocks to hold"));
+    save(blocks.selectExpr("CAST(axis0 AS TINYINT) AS i", "x", "y", "z", "nx", "ny", "nz", "values"));
+    assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
   }
 
   @Tag("versions")
@@ -474,7 +485,7 @@ class NpySinkTest extends SparkTest {
   @Test
   void refusesColumnsThatAreNoBlocks() {
     Dataset<Row> good = blocks("INT", "(0, 0, 1, 1, array(1))");
-    String further = refusal(good.selectExpr("*", "1 AS sample", "2 AS step"));
+    String further = refusal(good.selectExpr("*", "'1' AS sample", "2 AS step"));
     assertTrue(further.contains("further columns [sample, step]"), further);
     assertTrue(further.contains("df.drop(\"sample\", \"step\")"), further);
     assertTrue(refusal(good.selectExpr("*", "0L AS x")).contains("at once"));
@@ -582,7 +593,7 @@ class NpySinkTest extends SparkTest {
           java.nio.file.FileAlreadyExistsException.class, () -> second.commit(false, true));
     }
     var schema =
-        BlockWrite.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
+        WrittenBlocks.of(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
     NpyTarget plan = new NpyTarget(file.toString(), header, true, "the blocks", true, schema);
     try (var allocator = new org.apache.arrow.memory.RootAllocator()) {
       String message =
@@ -671,7 +682,7 @@ class NpySinkTest extends SparkTest {
   void aFullDiskIsNamedWithItsFigures() throws IOException {
     Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/full")), "there is no /dev/full");
     var schema =
-        BlockWrite.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
+        WrittenBlocks.of(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(1, 1));
     NpyTarget plan = new NpyTarget("/dev/full", header, true, "the blocks", true, schema);
     InternalRow row = plan(blocks("INT", "(0, 0, 1, 1, array(1))")).toRdd().toJavaRDD().first();

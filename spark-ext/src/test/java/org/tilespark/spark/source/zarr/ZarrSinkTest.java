@@ -29,12 +29,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
-import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockSink;
-import org.tilespark.spark.source.BlockWrite;
+import org.tilespark.spark.source.WrittenBlocks;
 import org.tilespark.spark.source.npy.NpyFixture;
 import org.tilespark.spark.testing.SparkTest;
 
@@ -98,15 +97,16 @@ class ZarrSinkTest extends SparkTest {
           new String[] {"chunks", "13,11", "version", "2", "compressor", "none"});
 
   @ParameterizedTest
-  @ValueSource(ints = {2, 3})
+  @ValueSource(ints = {2, 3, 4, 5})
   void allTypesComeBackByteByByte(int rank) throws IOException {
     for (String type : TYPES) {
-      long[] shape = rank == 2 ? new long[] {13, 11} : new long[] {5, 13, 11};
+      long[] all = rank < 4 ? new long[] {5, 13, 11} : new long[] {2, 3, 5, 7, 6};
+      long[] shape = Arrays.copyOfRange(all, all.length - rank, all.length);
       Dataset<Row> df = npy("in.npy", type, rank == 2 ? "4,5" : "2,4,5", shape);
       byte[] expected = Files.readAllBytes(dir.resolve("in.npy"));
       for (int i = TYPES.indexOf(type) % 3; i < LAYOUTS.size(); i += type.equals("f4") ? 1 : 3) {
         String[] options = LAYOUTS.get(i).clone();
-        for (int at = 1; at < options.length && rank == 3; at += 2) {
+        for (int at = 1; at < options.length && rank > 2; at += 2) {
           options[at] = options[at - 1].matches("chunks|shards") ? "2," + options[at] : options[at];
         }
         Path store = dir.resolve("array");
@@ -126,6 +126,42 @@ class ZarrSinkTest extends SparkTest {
       assertArrayEquals(
           Files.readAllBytes(dir.resolve(name)), bytes(load(dir.resolve("array"))), name);
     }
+  }
+
+  @Test
+  void leadingAxesAreColumns() throws IOException {
+    Dataset<Row> df = npy("in.npy", "i4", "2,2,2", 2, 3, 4, 5, 6);
+    Path store = dir.resolve("array");
+    save(
+        df.withColumnRenamed("axis0", "t").withColumnRenamed("axis1", "c"),
+        store,
+        "chunks",
+        "1,1,4,3,6",
+        "attributes",
+        "{\"a\": 1}");
+    assertTrue(Files.exists(store.resolve("c/1/2/0/1/0")), () -> "no chunk of t 1, c 2");
+    Dataset<Row> back = load(store);
+    assertArrayEquals(
+        new String[] {"t", "c", "x", "y", "z", "nx", "ny", "nz", "values"}, back.columns());
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(back));
+    Dataset<Row> one = back.where("t = 1 AND c IN (0, 2) AND y < 3");
+    assertEquals(2, one.count());
+    String plan = plan(one).executedPlan().toString();
+    assertTrue(plan.contains("EqualTo(t,1)") && plan.contains("In(c, [0,2])"), plan);
+    assertEquals(
+        rows(back.where("t = 1 AND c = 2").drop("t", "c")),
+        rows(spark.read().format("zarr").option("select", "t:1,c:2").load(store.toString())));
+    save(VolumeBlocks.permute(back, "zxy"), dir.resolve("turned"));
+    assertArrayEquals(
+        Files.readAllBytes(dir.resolve("in.npy")),
+        bytes(VolumeBlocks.permute(load(dir.resolve("turned")), "yzx")));
+    String longer = reasonOf(() -> save(back, dir.resolve("no"), "chunks", "2,1,4,3,6"));
+    assertTrue(longer.contains("expected 1 along t, along which blocks are 1 long"), longer);
+    String holed = reasonOf(() -> save(back.where("c <> 1"), dir.resolve("no")));
+    assertTrue(holed.contains("no block at t 0, c 1, x 0, y 0, z 0"), holed);
+    String twice = reasonOf(() -> save(back.union(back.where("c = 1")), dir.resolve("no")));
+    assertTrue(twice.contains("overlap"), twice);
+    assertFalse(Files.exists(dir.resolve("no/zarr.json")));
   }
 
   private static List<String> names(Path directory) throws IOException {
@@ -216,11 +252,11 @@ class ZarrSinkTest extends SparkTest {
     var turned = load(dir.resolve("turned")).schema().apply("values").metadata();
     assertArrayEquals(
         new String[] {"y", "x", "z"},
-        sorted(turned.getStringArray("zarr.dimensionNames"), "y", "x", "z"));
-    assertArrayEquals(new double[] {0.5, 0.25, 2}, turned.getDoubleArray("zarr.spacing"));
+        sorted(turned.getStringArray(AxisLabels.NAMES), "y", "x", "z"));
+    assertArrayEquals(new double[] {0.5, 0.25, 2}, turned.getDoubleArray(AxisLabels.SPACING));
     save(VolumeBlocks.slice(load(store), ":, 1:, :"), dir.resolve("part"));
     assertFalse(
-        load(dir.resolve("part")).schema().apply("values").metadata().contains("zarr.spacing"));
+        load(dir.resolve("part")).schema().apply("values").metadata().contains(AxisLabels.SPACING));
   }
 
   private static String[] sorted(String[] found, String... expected) {
@@ -359,15 +395,20 @@ class ZarrSinkTest extends SparkTest {
     var sink =
         ZarrOptions.of(new CaseInsensitiveStringMap(options))
             .sink(plan(df).sparkSession().sessionState().newHadoopConf());
-    BlockSchema blocks = BlockWrite.requireBlocks(df.schema(), sink.format());
-    ArrayMetadata known =
-        ArrayMetadata.of(df.schema().apply("values").metadata()).withFileType("<f8");
+    WrittenBlocks found = WrittenBlocks.of(df.schema(), sink.format());
+    WrittenBlocks blocks =
+        new WrittenBlocks(
+            found.schema(),
+            found.axes(),
+            found.leading(),
+            found.metadata().withFileType("<f8"),
+            found.extents());
     var rows = new ArrayList<>(plan(df).toRdd().toJavaRDD().map(row -> row.copy()).collect());
     BlockSink.Target target;
     List<Row> before;
     try (RootAllocator allocator = new RootAllocator();
         BlockSink.Pending pending =
-            sink.begin(blocks, known, new BlockSink.Extents(Shape.of(4, 4), "test"), true)) {
+            sink.begin(blocks, new BlockSink.Extents(Shape.of(4, 4), "test"), true)) {
       target = pending.target();
       write(target, rows, allocator);
       try (BlockSink.Writer late = target.open(allocator)) {
@@ -474,7 +515,7 @@ class ZarrSinkTest extends SparkTest {
       }
       assertEquals(Math.rint(sum / count), coarse.get(i).doubleValue(), "element " + i);
     }
-    double[] spacing = level.schema().apply("values").metadata().getDoubleArray("zarr.spacing");
+    double[] spacing = level.schema().apply("values").metadata().getDoubleArray(AxisLabels.SPACING);
     assertArrayEquals(new double[] {6, 2, 1}, spacing);
     save(df, path);
     assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(path)));

@@ -1,7 +1,9 @@
-package org.tilespark.spark.source.npy;
+package org.tilespark.spark.source.contiguous;
 
+import org.tilespark.spark.source.BlockReader;
+import org.tilespark.spark.source.BoxRuns;
+import org.tilespark.spark.source.StoredInput;
 import java.io.IOException;
-import java.util.Arrays;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.hadoop.conf.Configuration;
@@ -9,12 +11,8 @@ import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.kernels.transpose.Transposer;
-import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyDecoder;
-import org.tilespark.spark.source.BlockReader;
-import org.tilespark.spark.source.BoxRuns;
-import org.tilespark.spark.source.StoredInput;
 
 /**
  * Brings single blocks of a file into memory outside the heap: row-major, decoded to the columns'
@@ -22,14 +20,15 @@ import org.tilespark.spark.source.StoredInput;
  *
  * <p>Used by one thread. Owns its scratch memory and the open file until {@link #close()}.
  */
-final class NpyBlockReader implements BlockReader {
+final class ContiguousReader implements BlockReader {
   /**
    * Bytes of encoded numbers that are decoded at a time: they stay in cache after they are read.
    */
   private static final int SCRATCH_BYTES = 1 << 20;
 
   private final StoredInput input; // taken
-  private final NpyLayout layout;
+  private final ContiguousSource source;
+  private final ContiguousArray array;
   private final Configuration conf; // borrowed
   private final BufferAllocator allocator; // borrowed
   private final Transposer transposer; // borrowed
@@ -39,22 +38,22 @@ final class NpyBlockReader implements BlockReader {
   private long decoded; // elements of the block decoded so far
 
   /**
-   * A reader of one file.
+   * A reader of one array.
    *
-   * @param input the open file; closed with this reader, also if this constructor fails
-   * @param layout the file's layout
+   * @param input the open file; closed with this reader
    * @param conf configuration with which the file is opened; borrowed
    * @param allocator allocator of scratch memory; borrowed
-   * @param transposer borrowed; transposes blocks of Fortran files
+   * @param transposer borrowed; transposes blocks that are stored in Fortran order
    */
-  NpyBlockReader(
+  ContiguousReader(
       StoredInput input,
-      NpyLayout layout,
+      ContiguousSource source,
       Configuration conf,
       BufferAllocator allocator,
       Transposer transposer) {
     this.input = input;
-    this.layout = layout;
+    this.source = source;
+    this.array = source.array();
     this.conf = conf;
     this.allocator = allocator;
     this.transposer = transposer;
@@ -62,37 +61,7 @@ final class NpyBlockReader implements BlockReader {
 
   @Override
   public void requireUnchanged() throws IOException {
-    int bytes = Math.toIntExact(layout.header().dataOffset());
-    byte[] header = new byte[bytes];
-    try (ArrowBuf buffer = allocator.buffer(bytes)) {
-      input.read(0, buffer, 0, bytes);
-      buffer.getBytes(0, header);
-    }
-    String found;
-    try {
-      byte[] prefix = Arrays.copyOf(header, Math.min(bytes, NpyHeader.PREFIX_BYTES));
-      if (NpyHeader.headerBytes(prefix) == bytes) {
-        NpyHeader now = NpyHeader.parse(header);
-        boolean isOf = layout.header().equals(now);
-        if (isOf && layout.isOfItsTime(conf)) {
-          return;
-        }
-        found =
-            (isOf ? "a file of another time with " : "")
-                + now.shape()
-                + " of "
-                + now.type().numpyName();
-      } else {
-        found = "another header";
-      }
-    } catch (IllegalArgumentException e) {
-      found = e.getMessage();
-    }
-    throw new IOException(
-        ("%s was changed since the DataFrame was made: expected %s of %s, found %s."
-                + " Load it again")
-            .formatted(
-                layout.path(), layout.header().shape(), layout.header().type().numpyName(), found));
+    source.file().requireUnchanged(conf);
   }
 
   /**
@@ -111,21 +80,51 @@ final class NpyBlockReader implements BlockReader {
   public void read(
       long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
       throws IOException {
-    long[] extents = layout.grid().extents();
-    if (!layout.header().fortranOrder()) {
+    readNumbers(offset, size, values, valuesAt, imag, imagAt);
+    ContiguousArray.Scaling scaling = array.scaling();
+    if (!scaling.equals(ContiguousArray.Scaling.NONE)) {
+      long count = Shape.of(size).elements();
+      for (ArrowBuf part : new ArrowBuf[] {values, imag}) {
+        if (part != null) {
+          // The parts of a complex number are scaled as numbers are; the intercept is real.
+          double intercept = part == imag ? 0 : scaling.intercept();
+          long bytes = count * source.columnType().bytes();
+          NpyDecoder.scale(
+              Buffers.memory(part, part == imag ? imagAt : valuesAt, bytes),
+              source.columnType(),
+              scaling.slope(),
+              intercept);
+        }
+      }
+    }
+  }
+
+  private void readNumbers(
+      long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
+      throws IOException {
+    long[] extents = array.shape().toArray();
+    if (!array.firstAxisFastest()) {
       gather(extents, offset, size, values, valuesAt, imag, imagAt);
       return;
     }
-    // The file stores the block row-major with its axes reversed: read it in this order, then
+    // The file stores the block row-major with its own axes reversed: read it in this order, then
     // transpose it.
-    long[] fileSize = reversed(size);
-    long bytes = Shape.of(size).elements() * layout.columnType().bytes();
+    long[] fileSize = source.inFileOrder(size);
+    long bytes = Shape.of(size).elements() * source.columnType().bytes();
     try (ArrowBuf real = values == null ? null : allocator.buffer(bytes);
         ArrowBuf imaginary = imag == null ? null : allocator.buffer(bytes)) {
-      gather(reversed(extents), reversed(offset), fileSize, real, 0, imaginary, 0);
+      gather(
+          source.inFileOrder(extents),
+          source.inFileOrder(offset),
+          fileSize,
+          real,
+          0,
+          imaginary,
+          0);
+      long[] own = source.axes().own(fileSize);
       TransposeProblem problem =
           new TransposeProblem(
-              Shape.of(fileSize), reversal(size.length), layout.columnType().bytes());
+              Shape.of(own), ContiguousSource.reversal(own.length), source.columnType().bytes());
       if (values != null) {
         transposer.transpose(
             problem, Buffers.memory(real, 0, bytes), Buffers.memory(values, valuesAt, bytes));
@@ -148,14 +147,14 @@ final class NpyBlockReader implements BlockReader {
       long imagAt)
       throws IOException {
     BoxRuns runs = new BoxRuns(extents, offset, size);
-    int elementBytes = layout.header().type().elementBytes();
+    int elementBytes = array.type().elementBytes();
     long runBytes = runs.elements() * elementBytes;
-    boolean copy = NpyDecoder.isCopy(layout.header().type(), layout.columnType());
+    boolean copy = NpyDecoder.isCopy(array.type(), source.columnType());
     decoded = 0;
     rawFilled = 0;
     long done = 0;
     for (long i = 0; i < runs.count(); i++) {
-      long position = layout.header().dataOffset() + runs.start(i) * elementBytes;
+      long position = array.dataOffset() + runs.start(i) * elementBytes;
       if (copy) {
         input.read(position, values, valuesAt + done, runBytes);
         done += runBytes;
@@ -172,7 +171,7 @@ final class NpyBlockReader implements BlockReader {
         }
       }
     }
-    if (copy && layout.header().bigEndian()) {
+    if (copy && array.bigEndian()) {
       NpyDecoder.swapBytes(
           Buffers.memory(values, valuesAt, done).offset(), done / elementBytes, elementBytes);
     } else if (!copy) {
@@ -181,11 +180,11 @@ final class NpyBlockReader implements BlockReader {
   }
 
   private void decodeRaw(ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt) {
-    long count = rawFilled / layout.header().type().elementBytes();
+    long count = rawFilled / array.type().elementBytes();
     HostMemory elements = Buffers.memory(raw(), 0, rawFilled);
-    if (layout.header().bigEndian()) {
+    if (array.bigEndian()) {
       NpyDecoder.swapBytes(
-          elements.offset(), count * layout.parts(), layout.header().type().partBytes());
+          elements.offset(), count * array.type().parts(), array.type().partBytes());
     }
     if (values != null) {
       decodePart(elements, 0, count, values, valuesAt);
@@ -198,9 +197,9 @@ final class NpyBlockReader implements BlockReader {
   }
 
   private void decodePart(HostMemory elements, int part, long count, ArrowBuf out, long at) {
-    int width = layout.columnType().bytes();
+    int width = source.columnType().bytes();
     HostMemory numbers = Buffers.memory(out, at + decoded * width, count * width);
-    NpyDecoder.decode(layout.header().type(), layout.columnType(), elements, part, numbers);
+    NpyDecoder.decode(array.type(), source.columnType(), elements, part, numbers);
   }
 
   /**
@@ -220,17 +219,5 @@ final class NpyBlockReader implements BlockReader {
       raw = null;
     }
     input.close();
-  }
-
-  private static long[] reversed(long[] perAxis) {
-    return reversal(perAxis.length).apply(perAxis);
-  }
-
-  private static Permutation reversal(int rank) {
-    int[] axes = new int[rank];
-    for (int i = 0; i < rank; i++) {
-      axes[i] = rank - 1 - i;
-    }
-    return Permutation.of(axes);
   }
 }

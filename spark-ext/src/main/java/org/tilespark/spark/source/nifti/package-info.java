@@ -1,0 +1,2 @@
+/** The data source for NIfTI files. */
+package org.tilespark.spark.source.nifti;

@@ -1,0 +1,2 @@
+/** The data source for files of numbers without a description of their own. */
+package org.tilespark.spark.source.raw;
