@@ -388,6 +388,36 @@ def test_what_the_dataframe_does_not_state_is_found(spark):
     np.testing.assert_array_equal(x.compute(), [[1, 2, 3], [4, 5, 6]])
 
 
+def plan_nodes(plan: Any) -> int:
+    children = plan.children()
+    return 1 + sum(plan_nodes(children.apply(each)) for each in range(children.size()))
+
+
+def analyzed(x: ts.BlockArray) -> Any:
+    return x.df._jdf.queryExecution().analyzed()
+
+
+def test_plans_of_a_loop_grow_with_its_uses_only():
+    """An array that a step uses three times is planned three times, and not again for checks of its blocks."""
+    values = sample((40, 4)) + np.arange(4)
+    if not hasattr(ts.from_numpy(values).df, "_jdf"):
+        pytest.skip("Spark Connect has no plan here")
+    x, y, nodes = ts.from_numpy(values), values, []
+    for _ in range(4):
+        x, y = (x - x.mean(0)) / x.std(0), (y - y.mean(0)) / y.std(0)
+        nodes.append(plan_nodes(analyzed(x)))
+    assert nodes[-1] < 20 * 3**3
+    np.testing.assert_allclose(x.compute(), y, atol=1e-9)
+    with pytest.raises(ts.InvalidInputError, match=r"more than 20000 nodes.*persist\(\)"):
+        for _ in range(12):
+            x = x + x * x
+    z = ts.from_numpy(values)
+    for _ in range(5):
+        z = ((z - z.mean(0)) / z.std(0)).persist()
+        assert plan_nodes(analyzed(z)) == 1
+    np.testing.assert_allclose(z.compute(), y, atol=1e-9)
+
+
 def test_persist_keeps_the_array():
     x = ts.from_numpy(sample((4, 6)), (2, 3)).persist()
     np.testing.assert_array_equal((x + x).compute(), 2 * sample((4, 6)))

@@ -22,7 +22,7 @@ class Element(BlockArray):
         self._source, self._at = source, at
         self._batch, self._leading, self._numbered = None, None, False
         self._dropped, self._labels, self._keep = (0, 1), source._labels.sliced(list(at)), source._keep
-        self._whole = self._stored = None
+        self._whole = self._stored = self._made = None
         self.__dict__ |= {"_kind": MATRIX, "_extents": (1, 1), "dtype": source.dtype}
 
     @cached_property

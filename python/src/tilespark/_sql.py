@@ -54,6 +54,16 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
         return result
 
 
+def kept(df: DataFrame) -> DataFrame:
+    """A DataFrame that Spark's cache keeps, without the plan that made it; over Spark Connect with it."""
+    caller = _caller(df.sparkSession)
+    if caller is None:
+        return df
+    from pyspark.sql import DataFrame
+
+    return DataFrame(caller.kept(df._jdf), df.sparkSession)
+
+
 def _caller(spark: SparkSession) -> Any:
     """The class of the JVM that calls functions by name; None for a Connect session, or if the JVM lacks the class."""
     if is_connect(spark):

@@ -25,4 +25,16 @@ public final class PythonCalls {
       String function, List<Dataset<Row>> tables, Map<String, Object> constants) {
     return ClassicCalls.call(TableFunctions.named(function), tables, constants);
   }
+
+  /**
+   * A DataFrame whose blocks Spark's cache keeps, as one whose plan is what is kept, so that the plans
+   * of its uses do not contain the plan that made it. Without this, a loop whose steps use an array
+   * several times has plans that grow exponentially, though each step is kept.
+   *
+   * @param df a DataFrame of a classic session
+   * @return {@code df} itself if the cache does not keep it
+   */
+  public static Dataset<Row> kept(Dataset<Row> df) {
+    return ClassicCalls.kept(df);
+  }
 }

@@ -78,6 +78,14 @@ public abstract class LogicalBlockNode extends LogicalPlan {
   }
 
   /**
+   * True if the node's blocks are exactly the cells of the tiling that their metadata state (otherwise
+   * the query fails), so that no operator need check them again.
+   */
+  public boolean givesAllCells() {
+    return false;
+  }
+
+  /**
    * The extents of an array that the node's blocks cover exactly once (otherwise the query fails).
    */
   public Optional<Shape> coveredArray() {

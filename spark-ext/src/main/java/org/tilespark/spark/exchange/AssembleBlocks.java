@@ -58,6 +58,11 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec>
         : Optional.empty();
   }
 
+  @Override
+  public boolean givesAllCells() {
+    return spec().images().isEmpty();
+  }
+
   /**
    * The blocks are partitioned by grouping columns, then by their places, if these are the cells'
    * places.

@@ -16,6 +16,7 @@ import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.exchange.BlockPartitioning;
 import org.tilespark.spark.exchange.PartitionsBlocks;
 import scala.collection.immutable.Seq;
@@ -132,6 +133,11 @@ public final class MultiplyBlocks extends LogicalBlockNode
   /** True if the places of the larger operand's blocks are read in addition to the operands. */
   public boolean watches() {
     return places.nonEmpty();
+  }
+
+  @Override
+  public boolean givesAllCells() {
+    return spec.result().missing() == Missing.ERROR;
   }
 
   /** True if a broadcast of the smaller operand can find missing blocks of the larger one. */

@@ -36,6 +36,7 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.UsualShape;
+import org.tilespark.spark.catalyst.AllCells;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
@@ -229,7 +230,7 @@ record RepeatedBlocks(
    */
   private static BlockFrame frame(
       List<NamedExpression> columns, LogicalPlan child, BlockFrame like, BlockSchema blocks) {
-    LogicalPlan plan = new Project(ScalaInterop.seq(columns), child);
+    LogicalPlan plan = AllCells.marked(new Project(ScalaInterop.seq(columns), child));
     List<Attribute> all = ScalaInterop.list(plan.output());
     return new BlockFrame(like.operator(), plan, all, blocks);
   }

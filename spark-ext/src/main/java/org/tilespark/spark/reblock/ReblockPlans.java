@@ -2,27 +2,30 @@ package org.tilespark.spark.reblock;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
-import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
+import org.tilespark.arrow.blocks.Merge;
+import org.tilespark.arrow.blocks.Reduce;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.AxisImages;
 import org.tilespark.layout.Cuts;
@@ -43,6 +46,8 @@ import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.block.UsualShape;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.CellPlace;
+import org.tilespark.spark.catalyst.AllCells;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleSpec;
@@ -56,6 +61,7 @@ import org.tilespark.spark.exchange.PieceSizes;
 import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.stage.ProgramBlocks;
+import org.tilespark.spark.stage.StageInput;
 import scala.Option;
 
 /**
@@ -375,9 +381,8 @@ public final class ReblockPlans {
 
   private LogicalPlan checkedHere(
       LogicalPlan plan, List<Attribute> places, List<Attribute> further) {
-    GridCheck check =
-        new GridCheck(frame.kind(), blockShape, ScalaInterop.option(extents), frame.operator());
-    if (CheapChecks.isStored(check, plan, places)) {
+    GridCheck check = check();
+    if (further.isEmpty() && CheapChecks.isStored(check, plan, places)) {
       return plan;
     }
     NamedExpression isTiled =
@@ -423,30 +428,119 @@ public final class ReblockPlans {
 
   /** True if the plan below guarantees that the blocks are cells of the stated tiling. */
   private boolean isTiledByStage() {
-    return Attributes.belowProjections(frame.plan(), frame.block())
-        .filter(
-            below ->
-                isSaying(below.columns().get(2 * frame.kind().rank()).metadata())
-                    && isTiled(below.plan(), below.columns()))
-        .isPresent();
+    return isTiledBelow(frame.plan(), frame.block());
+  }
+
+  /** As {@link #isTiled}, below projections. */
+  private boolean isTiledBelow(LogicalPlan plan, List<Attribute> block) {
+    if (!isSaying(block.get(2 * frame.kind().rank()).metadata())) {
+      return isFlatTiling(plan, block);
+    }
+    return plan instanceof Project project && !AllCells.areIn(plan)
+        ? Attributes.below(project, block)
+            .map(read -> isTiledBelow(project.child(), read))
+            .orElseGet(() -> isReshapedTiling(project, block))
+        : isTiled(plan, block);
+  }
+
+  /** True if the blocks are those of a tiled volume with extent 1 along the axis that they lack. */
+  private boolean isFlatTiling(LogicalPlan plan, List<Attribute> block) {
+    List<Attribute> output = ScalaInterop.list(plan.output());
+    List<String> volume = new ArrayList<>(BlockKind.VOLUME.offsetColumns());
+    volume.addAll(BlockKind.VOLUME.sizeColumns());
+    List<Attribute> whole = new ArrayList<>();
+    for (String name : volume) {
+      output.stream().filter(column -> column.name().equals(name)).findFirst().ifPresent(whole::add);
+    }
+    if (whole.size() < volume.size() && plan instanceof Project project) {
+      return Attributes.below(project, block)
+          .filter(read -> isFlatTiling(project.child(), read))
+          .isPresent();
+    }
+    if (frame.kind() == BlockKind.VOLUME || whole.size() < volume.size()) {
+      return false;
+    }
+    whole.addAll(block.subList(2 * frame.kind().rank(), block.size()));
+    ArrayMetadata metadata = ArrayMetadata.of(block.get(2 * frame.kind().rank()).metadata());
+    Optional<Shape> all = metadata.extents(BlockKind.VOLUME.rank());
+    Optional<Shape> cells = metadata.blockShape(BlockKind.VOLUME.rank());
+    if (all.isEmpty() || cells.isEmpty() || extents.isEmpty()) {
+      return false;
+    }
+    int rank = frame.kind().rank();
+    long kept = 1;
+    for (int axis = 0; axis < rank; axis++) {
+      int from = whole.indexOf(block.get(axis));
+      if (from < 0
+          || whole.indexOf(block.get(rank + axis)) != BlockKind.VOLUME.rank() + from
+          || all.get().extent(from) != extents.get().extent(axis)
+          || cells.get().extent(from) != blockShape.extent(axis)) {
+        return false;
+      }
+      kept *= extents.get().extent(axis);
+    }
+    return kept == all.get().elements()
+        && isTiled(plan, whole, BlockKind.VOLUME, frame.operator());
+  }
+
+  /** True if a projection counts the cells of another tiling as those of this one. */
+  private boolean isReshapedTiling(Project project, List<Attribute> block) {
+    List<Attribute> places = block.subList(0, 2 * frame.kind().rank());
+    Set<BlockKind> kinds = new HashSet<>();
+    for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
+      if (Attributes.indexOf(places, each.toAttribute()) >= 0) {
+        boolean isReshaped =
+            each instanceof Alias alias && alias.child() instanceof CellPlace;
+        if (!isReshaped) {
+          return false;
+        }
+        kinds.add(((CellPlace) ((Alias) each).child()).kind());
+      }
+    }
+    if (kinds.size() != 1) {
+      return false;
+    }
+    BlockKind kind = kinds.iterator().next();
+    BlockFrame below = BlockFrame.of(project.child(), kind, frame.operator());
+    return isTiled(below.plan(), below.block(), kind, frame.operator());
   }
 
   /**
-   * True for blocks of which all were checked, and which a join may have given columns of other
-   * blocks. Without this, each use of an array in a loop's step would repeat its whole plan.
+   * True if the blocks of a plan are known to be cells of the tiling that their metadata state.
+   *
+   * @param block the columns of the plan with the blocks
    */
+  private static boolean isTiled(
+      LogicalPlan plan, List<Attribute> block, BlockKind kind, String operator) {
+    LogicalPlan blocks = new Project(ScalaInterop.seq(List.<NamedExpression>copyOf(block)), plan);
+    BlockFrame read = BlockFrame.of(blocks, kind, operator);
+    return read.extents().isPresent()
+        && read.blockShape().isPresent()
+        && new ReblockPlans(
+                read.plan(),
+                kind,
+                Target.of(read.blockShape().get().toArray()),
+                Missing.ERROR,
+                false,
+                read.plan(),
+                operator)
+            .isTiledByStage();
+  }
+
+  /** True for blocks of which all were checked, or which are stored as the cells. */
   private boolean isChecked(LogicalPlan plan, List<Attribute> block) {
-    if (plan instanceof Join join && join.joinType() == LeftOuter$.MODULE$) {
-      return Attributes.belowProjections(join.left(), block)
-          .filter(below -> isChecked(below.plan(), below.columns()))
-          .isPresent();
-    }
+    List<Attribute> places = block.subList(0, 2 * frame.kind().rank());
     return plan instanceof CheckedBlocks checked
-        && checked.grid().isDefined()
-        && checked.grid().get().blockShape().equals(blockShape)
-        && checked.grid().get().extents().equals(ScalaInterop.option(extents))
-        && ScalaInterop.<Attribute>list(checked.places())
-            .equals(block.subList(0, 2 * frame.kind().rank()));
+        ? checked.grid().isDefined()
+            && checked.grid().get().blockShape().equals(blockShape)
+            && checked.grid().get().extents().equals(ScalaInterop.option(extents))
+            && ScalaInterop.<Attribute>list(checked.places()).equals(places)
+        : further.isEmpty() && CheapChecks.isStored(check(), plan, places);
+  }
+
+  private GridCheck check() {
+    return new GridCheck(
+        frame.kind(), blockShape, ScalaInterop.option(extents), frame.operator());
   }
 
   /**
@@ -454,17 +548,32 @@ public final class ReblockPlans {
    * another array's blocks, and for results of blockwise operators on them.
    */
   private boolean isTiled(LogicalPlan plan, List<Attribute> block) {
-    if (plan instanceof AssembleBlocks assembled) {
-      return assembled.spec().images().isEmpty();
-    }
     return isChecked(plan, block)
+        || AllCells.areIn(plan)
         || plan instanceof ProgramBlocks made
-        && made.gives(block)
-        && (made.meetsOrGathers()
-            || made.readsBlocks()
-                .flatMap(read -> Attributes.belowProjections(made.child(), read))
-                .filter(below -> isTiled(below.plan(), below.columns()))
-                .isPresent());
+            && made.gives(block)
+            && (made.meetsOrGathers() || isOfTiledBlocks(made));
+  }
+
+  /** True if each block of a tiling gives one block of the result. */
+  private boolean isOfTiledBlocks(ProgramBlocks made) {
+    Optional<List<Attribute>> read = made.readsBlocks();
+    boolean isReduced =
+        made.spec().program().steps().stream()
+            .anyMatch(step -> step instanceof Reduce || step instanceof Merge);
+    if (read.isEmpty() && !isReduced) {
+      return false;
+    }
+    StageInput input = made.spec().first();
+    BlockSchema blocks = input.blocks();
+    List<Attribute> own = made.read().subList(0, blocks.blockColumns().size());
+    int rank = blocks.kind().rank();
+    ArrayMetadata metadata = ArrayMetadata.of(own.get(2 * rank).metadata());
+    return metadata.extents(rank).isPresent() && metadata.blockShape(rank).isPresent()
+        ? isTiled(made.child(), own, blocks.kind(), input.operator())
+        : read.flatMap(block -> Attributes.belowProjections(made.child(), block))
+            .filter(below -> isTiled(below.plan(), below.columns()))
+            .isPresent();
   }
 
   /** Metadata below a projection, which may have made these blocks from blocks of another rank. */

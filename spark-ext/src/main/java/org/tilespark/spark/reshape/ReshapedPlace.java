@@ -6,14 +6,16 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.catalyst.CellPlace;
 import scala.collection.immutable.Seq;
 
 /**
  * A place or a size of a block in another shape of its array. Children: places and sizes of the
  * block, which was checked.
  */
-public final class ReshapedPlace extends BlockExpression {
+public final class ReshapedPlace extends BlockExpression implements CellPlace {
   private final Shape source;
   private final Shape target;
   private final int number;
@@ -44,6 +46,11 @@ public final class ReshapedPlace extends BlockExpression {
     }
     long moved = ReshapeCut.moved(source, target, low, size)[number];
     return isSize() ? (Object) (int) moved : (Object) moved;
+  }
+
+  @Override
+  public BlockKind kind() {
+    return source.rank() == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;
   }
 
   private boolean isSize() {

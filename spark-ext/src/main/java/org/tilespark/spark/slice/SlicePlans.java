@@ -68,11 +68,17 @@ public final class SlicePlans {
         conditions.add(MeetsRange.of(range, frame.offset(axis), frame.size(axis)));
       }
     }
+    ArrayMetadata metadata =
+        frame.metadata().withExtents(slice.shape()).withSpectrum(Optional.empty());
+    boolean isWhole =
+        IntStream.range(0, extents.rank())
+            .allMatch(axis -> slice.ranges().get(axis).isAll(extents.extent(axis)));
+    if (isWhole) {
+      return metadata.equals(frame.metadata()) ? frame.plan() : frame.stating(metadata).plan();
+    }
     ArrayProgram program =
         new ArrayProgram(
             extents, frame.blocks().elementType(), frame.blocks().isComplex(), List.of(slice));
-    ArrayMetadata metadata =
-        frame.metadata().withExtents(slice.shape()).withSpectrum(Optional.empty());
     Optional<Shape> blockShape = blockShape(frame, slice);
     return ProgramBlocks.of(
         PushedConditions.filtered(frame.plan(), conditions),
