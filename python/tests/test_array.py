@@ -5,6 +5,7 @@ import warnings
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest

@@ -187,10 +187,56 @@ def test_vectors_and_selections(spark: SparkSession, tmp_path: Path) -> None:
     same(read, five[1, -1])
     same(ts.read_zarr(tmp_path / "5", select="t:0,2:4"), five[0, :, 4])
     same(ts.read_zarr(tmp_path / "5", select={"t": 0, "c": 1, "z": 2, "y": 3}), five[0, 1, 2, 3])
-    with pytest.raises(ts.TileSparkError, match="select an index of the others, as in 't:0,c:0'"):
-        ts.read_zarr(tmp_path / "5")
     with pytest.raises(ts.TileSparkError, match="names no axis"):
         ts.read_zarr(tmp_path / "5", select={"w": 1})
+
+
+def test_leading_axes_are_read_in_part(spark: SparkSession, tmp_path: Path) -> None:
+    five = data("int32", (4, 3, 5, 7, 6))
+    write3(tmp_path / "5", five, (3, 2, 3, 4, 5), [BytesCodec()], dimension_names=["t", "c", "z", "y", "x"])
+    x = ts.read_zarr(tmp_path / "5")
+    same(x, five)
+    assert x.dims == ("t", "c", "z", "y", "x")
+    assert x.df.columns[0] == "batch"
+    same(x[2], five[2])
+    same(x[::-2, 1], five[::-2, 1])
+    same(x[1:3][0, :, 2:4], five[1, :, 2:4])
+    same(x.sum(axis=0), five.sum(axis=0, dtype=np.int64))
+    same(x.transpose(1, 0, 2, 4, 3), five.transpose(1, 0, 2, 4, 3))
+    plan = x[2, 1:].df._jdf.queryExecution().toString() if hasattr(x.df, "_jdf") else "EqualTo(t,2) GreaterThanOrEqual(c,1)"
+    assert "EqualTo(t,2)" in plan and "GreaterThanOrEqual(c,1)" in plan, plan
+    four = data("float32", (6, 4, 5, 3))
+    write2(tmp_path / "4", four, (1, 4, 4, 3))
+    y = ts.read_zarr(tmp_path / "4")
+    same(y[3], four[3])
+    same(y.mean(0).astype("float64"), y.compute().mean(0).astype("float64"))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_more_than_three_axes_are_written(spark: SparkSession, tmp_path: Path, version: int) -> None:
+    five = data("int16", (2, 3, 5, 7, 6))
+    x = ts.from_numpy(five, blocks=(3, 4, 6))
+    x.to_zarr(tmp_path / "5", chunks=(3, 4, 6), options={"version": version})
+    assert written(tmp_path / "5", five).chunks == (1, 1, 3, 4, 6)
+    (x + 1)[:, ::2].to_zarr(tmp_path / "5", chunks=(1, 1, 5, 7, 3), overwrite=True, options={"version": version})
+    written(tmp_path / "5", (five + 1)[:, ::2])
+    with pytest.raises(ts.TileSparkError, match="expected 1 along axis0"):
+        x.to_zarr(tmp_path / "no", chunks=(2, 1, 5, 7, 3))
+    stack = ts.from_numpy(five[0], batch=True)
+    stack.to_zarr(tmp_path / "4", options={"version": version})
+    written(tmp_path / "4", five[0])
+
+
+def test_series_of_xarray_come_back(spark: SparkSession, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    values = data("float64", (4, 5, 6, 7))
+    x = ts.from_xarray(xarray.DataArray(values, dims=("time", "z", "y", "x"), coords={"z": np.arange(5) * 2.5}))
+    x.to_zarr(tmp_path / "a", "tas", chunks=(5, 3, 7))
+    back = ts.read_zarr(tmp_path / "a", "tas")
+    assert (back.dims, back.shape) == (("time", "z", "y", "x"), values.shape)
+    assert back.spacing == x.spacing
+    same(back[1:3, 2], values[1:3, 2])
+    assert written(tmp_path / "a" / "tas", values).metadata.dimension_names == ("time", "z", "y", "x")
 
 
 def test_groups_and_images(spark: SparkSession, tmp_path: Path) -> None:
@@ -313,7 +359,7 @@ def test_written_names_spacing_and_arguments(spark: SparkSession, tmp_path: Path
         x.to_zarr(tmp_path / "out", "a/b")
     with pytest.raises(ts.TileSparkError, match="shards of whole chunks"):
         x.to_zarr(tmp_path / "new", chunks=2, shards=3)
-    with pytest.raises(ts.UnsupportedError, match="2 or 3 axes"):
+    with pytest.raises(ts.UnsupportedError, match="2 axes or more"):
         ts.from_numpy(np.arange(3.0)).to_zarr(tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
@@ -339,6 +385,13 @@ def test_pyramids(spark: SparkSession, tmp_path: Path) -> None:
             same(read, finer)
             assert read.spacing == (2.0, 2.0**level, 0.5 * 2**level)
             finer = means(finer)
+    series = data("uint16", (2, 3, 5, 6))
+    ts.from_numpy(series).to_zarr(tmp_path / "s", chunks=(2, 3, 3), options={"downsample": "1,2,2"})
+    image = zarr.open_group(tmp_path / "s", mode="r").attrs["ome"]["multiscales"][0]
+    assert [(axis["name"], axis["type"]) for axis in image["axes"]] == [
+        ("t", "time"), ("z", "space"), ("y", "space"), ("x", "space")
+    ]
+    written(tmp_path / "s" / "1", np.stack([means(each) for each in series]))
     labels = data("int32", (13, 20, 9))
     ts.from_numpy(labels).to_zarr(
         tmp_path / "l", chunks=4, shards=8, options={"downsample": "2,2,2", "downsampleMethod": "nearest"}
@@ -355,3 +408,12 @@ def means(array: Any) -> Any:
     made = [[wide[:, y : y + 2, x : x + 2].mean(axis=(1, 2)) for x in range(0, cols, 2)] for y in range(0, rows, 2)]
     stacked = np.stack([np.stack(row, axis=-1) for row in made], axis=1)
     return (np.rint(stacked) if array.dtype.kind in "iu" else stacked).astype(array.dtype)
+
+
+def test_spectra_from_store_to_store(spark: SparkSession, tmp_path: Path) -> None:
+    array = data("float32", (12, 10, 16))
+    write3(tmp_path / "v", array, (5, 4, 6), [BytesCodec(), ZstdCodec()])
+    ts.fft.rfftn(ts.read_zarr(tmp_path / "v")).to_zarr(tmp_path / "s", chunks=8)
+    found = zarr.open_array(tmp_path / "s", mode="r")[...]
+    np.testing.assert_allclose(found, np.fft.rfftn(array), rtol=1e-4, atol=1e-2)
+    same(ts.read_zarr(tmp_path / "s"), found)

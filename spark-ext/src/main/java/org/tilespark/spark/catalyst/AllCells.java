@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 
 /**
  * Marks plans whose blocks are exactly the cells of the tiling that their metadata state, because
- * their inputs were checked. Without marks, each use of such a plan would repeat it for a check. A
+ * their inputs were checked. Without marks, each use would repeat the plan for a check. A
  * mark may get lost, then blocks are checked once more.
  */
 public final class AllCells {

@@ -6,8 +6,8 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 
 /**
- * What a stored array says about its axes besides their extents, and where the column {@code values}
- * keeps it. Immutable.
+ * Names and distances of a stored array's axes, which the metadata of the column {@code values} keep.
+ * Immutable.
  *
  * @param names name of each axis, "" for one without; empty if no axis has one
  * @param spacing distance between neighbouring elements along each axis; empty if unknown

@@ -42,7 +42,7 @@ public enum KnownFormat {
         && Arrays.equals(head, 0, start.length, start, 0, start.length);
   }
 
-  /** What a file is, for the end of a message: {@code "; it is a TIFF file; ..."}, or "". */
+  /** A file's format for the end of a message: {@code "; it is a TIFF file; ..."}, or "". */
   public static String of(byte[] head) {
     Optional<KnownFormat> known =
         Arrays.stream(values()).filter(format -> format.begins(head)).findFirst();
@@ -54,7 +54,7 @@ public enum KnownFormat {
     return isHtml ? "; it is XML or HTML text, perhaps an error page of a download" : "";
   }
 
-  /** What a directory is, for a message: {@code " with a Zarr store; ..."}, or "". */
+  /** A directory's format for a message, or "". */
   public static String ofDirectory(FileSystem store, Path directory) throws IOException {
     for (String name : new String[] {"zarr.json", ".zarray", ".zgroup"}) {
       if (store.exists(new Path(directory, name))) {

@@ -64,7 +64,7 @@ public record StoredFile(
    *
    * @param text path of the file, as the user wrote it
    * @param format name of the format, for messages
-   * @throws IllegalArgumentException if there is no such file, or {@code reader} refuses it
+   * @throws IllegalArgumentException if the file does not exist, or {@code reader} refuses it
    * @throws UncheckedIOException if it cannot be read
    */
   public static <T> T open(String text, String format, Configuration conf, Reader<T> reader) {

@@ -47,8 +47,8 @@ import org.tilespark.spark.source.FormatOptions;
 record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implements Serializable {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
-  /** OME-Zarr's names of axes, in its order. */
-  private static final List<String> USUAL_NAMES = List.of("t", "c", "z", "y", "x");
+  /** OME-Zarr's names of axes in space, in its order. */
+  private static final List<String> SPACE = List.of("z", "y", "x");
 
   /** Tasks for each core, so that no core waits long for the last task. */
   private static final int TASKS_PER_CORE = 4;
@@ -88,13 +88,12 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
   }
 
   private static List<String> usualNames(int rank) {
+    int leading = Math.max(0, rank - SPACE.size());
     List<String> names = new ArrayList<>();
-    for (int axis = 0; axis < rank; axis++) {
-      int fromEnd = rank - axis;
-      boolean isUsual = fromEnd <= USUAL_NAMES.size();
-      names.add(
-          isUsual ? USUAL_NAMES.get(USUAL_NAMES.size() - fromEnd) : ArrayAxes.unnamed(axis));
+    for (int axis = 0; axis < leading; axis++) {
+      names.add(leading <= 2 ? List.of("t", "c").get(axis) : ArrayAxes.unnamed(axis));
     }
+    names.addAll(SPACE.subList(SPACE.size() - (rank - leading), SPACE.size()));
     return List.copyOf(names);
   }
 

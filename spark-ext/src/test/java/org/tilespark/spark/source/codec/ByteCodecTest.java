@@ -26,7 +26,7 @@ import org.tilespark.arrow.memory.NativeMemorySource;
 import org.xerial.snappy.Snappy;
 
 /** Chunks that are encoded here by plain definitions and by the libraries' encoders. */
-class ByteCodecTest {
+public class ByteCodecTest {
   private static final int ROOM = 1 << 16;
 
   static byte[] data(int bytes) {
@@ -36,7 +36,7 @@ class ByteCodecTest {
     return data;
   }
 
-  static byte[] encode(ByteCodec codec, byte[] data) throws IOException {
+  public static byte[] encode(ByteCodec codec, byte[] data) throws IOException {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     switch (codec) {
       case GZIP -> {

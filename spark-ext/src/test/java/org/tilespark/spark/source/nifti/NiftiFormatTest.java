@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.testing.SparkTest;
 
-/** Files written here as nifti1.h and nifti2.h lay them out; element (x, y, z, t) is a number of all. */
+/** Files in the layout of nifti1.h and nifti2.h, written here. */
 class NiftiFormatTest extends SparkTest {
   private static final int X = 5;
   private static final int Y = 4;
