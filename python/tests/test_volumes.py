@@ -49,6 +49,18 @@ def test_scaled_nifti(tmp_path: Path) -> None:
     np.testing.assert_array_equal(ts.read_nifti(tmp_path / "s.nii", dtype="float32").compute(), expected.astype("float32"))
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_nibabel_writes(tmp_path: Path, version: int) -> None:
+    nibabel = pytest.importorskip("nibabel")
+    image = nibabel.Nifti1Image if version == 1 else nibabel.Nifti2Image
+    for dtype in ("uint8", "int16", "float32", "float64", "complex64", "uint16"):
+        array = (SERIES % 120).astype(dtype)
+        for name, values in (("a.nii", array), ("a.nii.gz", array[..., 0]), ("m.nii", array[:, :, 0, 0])):
+            nibabel.save(image(values, np.diag([2, 2, 3, 1])), tmp_path / name)
+            expected = np.moveaxis(values, 3, 0) if values.ndim == 4 else values
+            np.testing.assert_array_equal(ts.read_nifti(tmp_path / name).compute(), expected)
+
+
 def test_raw(tmp_path: Path) -> None:
     array = SERIES.astype(">u2")
     (tmp_path / "a.raw").write_bytes(b"header" + array.tobytes())

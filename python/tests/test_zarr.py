@@ -417,3 +417,23 @@ def test_spectra_from_store_to_store(spark: SparkSession, tmp_path: Path) -> Non
     found = zarr.open_array(tmp_path / "s", mode="r")[...]
     np.testing.assert_allclose(found, np.fft.rfftn(array), rtol=1e-4, atol=1e-2)
     same(ts.read_zarr(tmp_path / "s"), found)
+
+
+@pytest.mark.parametrize("driver", ["zarr", "zarr3"])
+def test_tensorstore(spark: SparkSession, tmp_path: Path, driver: str) -> None:
+    tensorstore = pytest.importorskip("tensorstore")
+    for dtype, shape in (("float32", (13, 11, 20)), ("uint16", (3, 13, 11, 20)), ("complex64", (30, 41))):
+        array = data(dtype, shape)
+        chunk = [min(each, 7) for each in shape[-3:]]
+        chunks = [1] * (len(shape) - len(chunk)) + chunk
+        layout = {"chunk_layout": {"write_chunk": {"shape": chunks}}} if driver == "zarr3" else {"chunks": chunks}
+        spec = {"driver": driver, "kvstore": f"file://{tmp_path / 'in'}/", "create": True, "delete_existing": True}
+        made = tensorstore.open(
+            spec | ({"schema": layout} if driver == "zarr3" else {"metadata": layout}), dtype=dtype, shape=shape
+        ).result()
+        made[...] = array
+        same(ts.read_zarr(tmp_path / "in"), array)
+        options = {"version": 3 if driver == "zarr3" else 2, "compressor": "blosc-lz4"}
+        ts.from_numpy(array).to_zarr(tmp_path / "out", chunks=chunk, overwrite=True, options=options)
+        found = tensorstore.open({"driver": driver, "kvstore": f"file://{tmp_path / 'out'}/"}).result()
+        np.testing.assert_array_equal(found[...].read().result(), array)
