@@ -13,7 +13,7 @@ from .errors import InvalidInputError
 
 def many(value: Any) -> tuple[Any, ...]:
     """The elements of a sequence as a tuple; a tuple of one for any other value, text included."""
-    alone = isinstance(value, str | bytes) or not hasattr(value, "__iter__") or (isinstance(value, np.ndarray) and value.ndim == 0)
+    alone = isinstance(value, str | bytes) or not hasattr(value, "__iter__") or getattr(value, "ndim", None) == 0
     return (value,) if alone else tuple(value)
 
 

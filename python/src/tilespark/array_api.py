@@ -19,7 +19,7 @@ import numpy as np
 
 from . import _leading, fft, linalg
 from ._arguments import integer, integers, many
-from ._array import BlockArray, NDArray, as_array, concatenate, from_numpy
+from ._array import BlockArray, NDArray, as_array, concatenate, from_numpy, is_dataframe, is_number
 from ._elementwise import SQL, wrapped
 from ._filled import DEVICE, arange, eye, filled, full, linspace, ones, zeros
 from .errors import InvalidInputError, UnsupportedError
@@ -40,12 +40,15 @@ bool = np.dtype("bool")
 
 
 def _given(x: Any, like: Any = None) -> BlockArray:
-    """An argument as an array; a number gets the dtype that numpy gives it with ``like``."""
-    if isinstance(x, BlockArray):
-        return x
-    if isinstance(x, builtins.bool | int | float | complex) and isinstance(like, BlockArray):
-        return asarray(x, dtype=np.result_type(like.dtype, x) if like.dtype.kind != "b" else None)
-    return asarray(x) if isinstance(x, np.ndarray | np.generic) else as_array(x)
+    """An argument as an array; a number gets the dtype that numpy gives it with ``like``, to which it wraps."""
+    if isinstance(x, BlockArray) or is_dataframe(x):
+        return as_array(x)
+    if like is not None and isinstance(x, builtins.bool | int | float | complex):
+        dtype = np.result_type(like.dtype if isinstance(like, BlockArray) else like, x)
+        return asarray(np.asarray(x).astype(dtype))
+    if isinstance(x, builtins.bool | int | float | complex | np.ndarray | np.generic | list | tuple):
+        return asarray(x)
+    return as_array(x)
 
 
 def _shaped(x: BlockArray, shape: Sequence[int]) -> BlockArray:
@@ -295,9 +298,10 @@ def _unary(name: str, numpys: str) -> Callable[[Any], BlockArray]:
 
 def _binary(name: str, numpys: str) -> Callable[[Any, Any], BlockArray]:
     def function(x1: Any, x2: Any, /) -> BlockArray:
-        if isinstance(x1, BlockArray):
-            return x1._elementwise(numpys, x2)
-        return _given(x2)._elementwise(numpys, x1, reflected=True)
+        one, two = (each if is_number(each) else _given(each) for each in (x1, x2))
+        if isinstance(one, BlockArray):
+            return one._elementwise(numpys, two)
+        return _given(two)._elementwise(numpys, one, reflected=True)
 
     return _named(function, name, f"numpy's ``{numpys}`` of the elements of two arrays, of which one may be a number.")
 
@@ -383,12 +387,9 @@ trunc = _unary("trunc", "trunc")
 def clip(x: Any, /, min: Any = None, max: Any = None) -> BlockArray:
     """The elements limited to the range from ``min`` to ``max``, which are numbers or arrays."""
     array = _given(x)
-    dtype = array.dtype
-    if min is not None:
-        array = array._elementwise("maximum", min)
-    if max is not None:
-        array = array._elementwise("minimum", max)
-    return array if array.dtype == dtype else astype(array, dtype)
+    low, high = (each if each is None or is_number(each) else _given(each) for each in (min, max))
+    clipped = array.clip(low, high)
+    return clipped if clipped.dtype == array.dtype else astype(clipped, array.dtype)
 
 
 def real(x: Any, /) -> BlockArray:
@@ -398,32 +399,18 @@ def real(x: Any, /) -> BlockArray:
 
 def imag(x: Any, /) -> BlockArray:
     """The imaginary parts; zeros of a real array."""
-    array = _given(x)
-    return array.imag if array.dtype.kind == "c" else zeros_like(array)
+    return _given(x).imag
 
 
 # Reductions
 
 
-#: Reductions of no elements.
-_OF_NOTHING = {"sum": 0, "count_nonzero": 0, "any": False, "all": True, **dict.fromkeys(("mean", "std", "var"), nan)}
-
-
 def _reduced(name: str, x: Any, axis: _Axes, keepdims: builtins.bool, **options: Any) -> BlockArray:
     """A lazy reduction; over all axes its result has none."""
     array = _given(x)
-    axes = tuple(range(array.ndim)) if axis is None else tuple(array._axis(each) for each in many(axis))
-    if not axes:  # of each element alone
-        return _shaped(_reduced(name, _shaped(array, (1, *array.shape)), 0, False, **options), array.shape)
-    if 0 in array.shape and name in _OF_NOTHING:
-        shape = [1 if each in axes else extent for each, extent in enumerate(array.shape) if keepdims or each not in axes]
-        value = _OF_NOTHING[name]
-        dtype = _summed(array) if name == "sum" else array.dtype if value != value else None
-        return full(shape, value, dtype, spark=array.spark)
-    if len(axes) < array.ndim:
-        return array._reduced(name, axes, keepdims, **options)  # type: ignore[no-any-return]
-    kept: BlockArray = array._reduced(name, axes, True, **options)
-    return kept if keepdims else kept.reshape(())
+    is_whole = axis is None or len(many(axis)) == array.ndim
+    found: BlockArray = array._reduced(name, axis, keepdims or is_whole, **options)
+    return found.reshape(()) if is_whole and not keepdims else found
 
 
 def _reduction(name: str) -> Callable[..., BlockArray]:
@@ -486,7 +473,7 @@ def _along(name: str, x: Any, axis: int | None, dtype: Any) -> tuple[BlockArray,
         raise InvalidInputError(f"{name} of {array._what} without an axis; expected axis=...")
     along = array._axis(0 if axis is None else axis)
     converted = astype(array, _wanted(array, dtype))
-    blocks = list(converted.blocks or converted.shape)
+    blocks = list(converted.blocks or (1,) * converted._lead_rank + converted._own_extents)
     blocks[along] = -1
     return converted.rechunk(blocks), along
 
@@ -548,8 +535,6 @@ def prod(x: Any, /, *, axis: _Axes = None, dtype: Any = None, keepdims: builtins
 
 def where(condition: Any, x1: Any, x2: Any, /) -> BlockArray:
     """``x1`` where the condition is true, else ``x2``; shapes broadcast, and each of the two may be a number."""
-    if isinstance(condition, BlockArray) and not builtins.any(isinstance(each, BlockArray | np.ndarray) for each in (x1, x2)):
-        return condition.map("if(v <> 0, x1, x2)", x1=x1, x2=x2)._in(np.result_type(x1, x2))
     one, two = _given(x1, x2), _given(x2, x1)
     holds, dtype = _given(condition), result_type(one, two)
     if dtype.kind == "f":  # a pair of numbers is an element of one array, whose bits stay
