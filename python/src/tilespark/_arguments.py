@@ -48,7 +48,7 @@ def number(what: str, value: Any) -> float:
             return float(value)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InvalidInputError(f"{what} is {value!r}; expected a number")
+    raise InvalidInputError(f"{what} is {value!r}; expected a {'real ' * isinstance(value, complex)}number")
 
 
 def flag(what: str, value: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _explain, _leading, _progress, _slices, _transfer
-from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
+from ._arguments import flag, integer, integers, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
 from ._dispatch import call_function
@@ -494,7 +494,7 @@ class BlockArray:
         extents = integers("shape", shape[0] if len(shape) == 1 else shape)
         size, stated = self.size, math.prod(extent for extent in extents if extent != -1)
         whole = tuple(size // max(1, stated) if extent == -1 else extent for extent in extents)
-        if extents.count(-1) > 1 or min(whole, default=0) < 0 or math.prod(whole) != size:
+        if extents.count(-1) > (stated > 0) or min(whole, default=0) < 0 or math.prod(whole) != size:
             raise InvalidInputError(f"reshape of {self._what} to {extents}; expected extents of {size} elements, one of which may be -1")
         return self if whole == self.shape else _leading.reshaped(self, whole)
 
@@ -748,7 +748,7 @@ class BlockArray:
             real = not isinstance(number, complex | np.complexfloating | bool | np.bool_)
             if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # a later product absorbs a scale
                 return self._called("scale", self._labels, alpha=float(number))
-            text = expression(name, (self.dtype, np.result_type(self.dtype, number)), wanted, number=True)
+            text = expression(name, (self.dtype, np.result_type(self.dtype, number)), wanted, number=not reflected)
             text, scalars = with_number(text, self.dtype, number, reflected)
             return self.map(text, **scalars)._in(wanted)
         partner = as_array(other, self)
@@ -876,10 +876,12 @@ class BlockArray:
         if method != "__call__":
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
         if kwargs:
-            raise with_option(ufunc.__name__, next(iter(kwargs)))
+            raise with_option(f"numpy.{ufunc.__name__}", next(iter(kwargs)))
         first, *others = [np.asarray(each) if isinstance(each, list | tuple) else each for each in inputs]
         if ufunc.__name__ == "matmul":
             return first @ others[0] if isinstance(first, BlockArray) else others[0].__rmatmul__(first)
+        if ufunc.__name__ == "vecdot":
+            return self.__array_namespace__().vecdot(*inputs)
         if ufunc.__name__ in UNARY:
             return self._function(ufunc.__name__)
         if ufunc.__name__ not in (*BINARY, *LOGICAL, *SHIFTS):
@@ -895,14 +897,16 @@ class BlockArray:
         For this behaviour use ``x.map_blocks(lambda b: b.astype(dtype))``.
 
         Raises:
-            UnsupportedError: if blocks cannot hold the dtype, or the conversion is between real and complex.
+            UnsupportedError: if blocks cannot hold the dtype, and from complex to real.
         """
         target = _blocks.supported(dtype)
         if target == self.dtype:
             return self
-        if (self.dtype.kind == "c") != (target.kind == "c"):
+        if target.kind == "c" and self.dtype.kind != "c":
+            return self.map("complex(v, 0)")._in(target)
+        if self.dtype.kind == "c" and target.kind != "c":
             raise UnsupportedError(
-                f"astype({target.name!r}) of {self.dtype.name}: between real and complex there is .map_blocks(f, dtype=...)"
+                f"astype({target.name!r}) of {self.dtype.name}: a complex number has two parts. Nearest: x.real.astype({target.name!r})"
             )
         packed = call(self._kind.function("pack"), {"input": self._df}, dtype=target.name)
         return self._of(call(self._kind.function("unpack"), {"input": packed}, dtype=target.name), self._labels)
@@ -1133,7 +1137,7 @@ class BlockArray:
         Raises:
             UnsupportedError: for a vector or a scalar, if Spark runs on another machine or the path is not local.
         """
-        file = location("path", path)
+        file = _transfer.path_of(self.spark, path)
         flag("overwrite", overwrite)
         if self._dropped:
             return self._save(file, dtype, overwrite)
@@ -1175,7 +1179,7 @@ class BlockArray:
         Raises:
             UnsupportedError: for a vector or a scalar.
         """
-        store = location("path", path)
+        store = _transfer.path_of(self.spark, path)
         flag("overwrite", overwrite)
         if self._dropped:
             raise UnsupportedError(

@@ -130,7 +130,7 @@ def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]], wanted:
         name: the name of numpy's function.
         operands: dtypes of the operands.
         wanted: the dtype of the result.
-        number: whether an operand is a number, as which an exponent may be a literal.
+        number: whether the second operand is a number, as which an exponent may be a literal.
 
     Raises:
         UnsupportedError: if blocks have no expression for these operands.

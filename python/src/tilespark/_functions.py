@@ -16,6 +16,7 @@ from . import array_api, fft, linalg
 from ._array import BlockArray, as_array, is_number
 from ._dispatch import OFFERED, Function, not_offered
 from ._filled import filled
+from ._gaps import with_option
 
 #: numpy functions that call a method of their first argument, with the method's name.
 _METHODS: dict[str, str] = {
@@ -69,7 +70,7 @@ def _bound(theirs: Function, ours: Function) -> Function:
                 if not _same(value, default):
                     options[target] = value
             elif not _same(value, default) and not (option == "order" and value in ("C", "A", "K")):
-                raise not_offered(f"{name} with {option}=...")
+                raise with_option(name, option)
         return ours(*first, **options)
 
     return function

@@ -100,13 +100,13 @@ _OF_MODULES = {
 
 
 def with_option(name: str, option: str) -> Exception:
-    """The error for an option of a ufunc of numpy that is available without it."""
+    """The error for an option of a function of numpy that is available without it."""
     nearest = {
-        "out": f"y = numpy.{name}(...), since arrays never change; for a += x of numpy's a, a = a + x",
-        "where": "tilespark.where(mask, y, 0) of its result y",
-        "dtype": "tilespark.astype(x, dtype) of its operands",
+        "out": f"y = {name}(...), since arrays never change; for a += x of numpy's a, a = a + x",
+        "where": "tilespark.where(mask, x, y)",
+        "dtype": "tilespark.astype(x, dtype)",
     }
-    return not_offered(f"numpy.{name} with {option}=...", nearest.get(option, ""))
+    return not_offered(f"{name} with {option}=...", nearest.get(option, ""))
 
 
 def no_ufunc(name: str, method: str, arrays: int) -> Exception:
@@ -119,8 +119,6 @@ def no_ufunc(name: str, method: str, arrays: int) -> Exception:
     """
     if method != "__call__":
         return not_offered(f"numpy.{name}.{method}")
-    if name == "vecdot":
-        return not_offered("numpy.vecdot", "tilespark.vecdot(x, y)")
     nearest = (
         f"x.map_blocks(numpy.{name})" if arrays == 1 else f"where y is a number, x.map_blocks(lambda b: numpy.{name}(b, y))"
     )

@@ -188,7 +188,7 @@ def _map(x: BlockArray, text: str, dtype: _DType, **scalars: float) -> BlockArra
 def broadcast_to(x: Any, /, shape: Sequence[int]) -> BlockArray:
     """The array repeated along axes of extent 1, and along new axes before its own."""
     array, extents = _given(x), integers("shape", shape)
-    if np.broadcast_shapes(array.shape, extents) != extents:
+    if array.ndim > len(extents) or builtins.any(have not in (1, want) for have, want in zip(array.shape[::-1], extents[::-1])):
         raise InvalidInputError(f"broadcast_to of shape {array.shape} to {extents}; expected axes that repeat")
     if array.shape == extents:
         return array
@@ -557,6 +557,8 @@ def where(condition: Any, x1: Any, x2: Any, /) -> BlockArray:
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> BlockArray:
     """Arrays joined along an axis, or their elements in one vector if it is None; dtypes are promoted."""
     found = [_given(each) for each in arrays]
+    if not found:
+        raise InvalidInputError("concat of no arrays; expected one or more")
     dtype = result_type(*found)
     converted = [astype(each, dtype) for each in found]
     if axis is None:
@@ -616,8 +618,7 @@ def squeeze(x: Any, /, axis: int | Sequence[int]) -> BlockArray:
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> BlockArray:
     """The array whose axis i is axis ``axes[i]`` of this one."""
-    array = _given(x)
-    return array.transpose(tuple(axes)) if array.ndim else array
+    return _given(x).transpose(many(axes))
 
 
 def reshape(x: Any, /, shape: Sequence[int], *, copy: builtins.bool | None = None) -> BlockArray:
@@ -625,8 +626,8 @@ def reshape(x: Any, /, shape: Sequence[int], *, copy: builtins.bool | None = Non
     array, extents = _given(x), list(integers("shape", shape))
     if -1 in extents:
         known = math.prod(extent for extent in extents if extent != -1)
-        extents[extents.index(-1)] = array.size // known if known else 0
-    if math.prod(extents) != array.size:
+        extents[extents.index(-1)] = array.size // known if known else -1
+    if builtins.min(extents, default=0) < 0 or math.prod(extents) != array.size:
         raise InvalidInputError(f"reshape of shape {array.shape} to {tuple(shape)}; expected as many elements")
     return _shaped(array, extents) if array.size or not extents else zeros(extents, array.dtype, spark=array.spark)
 
@@ -650,8 +651,6 @@ def roll(x: Any, /, shift: int | Sequence[int], *, axis: _Axes = None) -> BlockA
 def moveaxis(x: Any, source: Any, destination: Any, /) -> BlockArray:
     """The array with some axes moved to other positions."""
     array = _given(x)
-    if not array.ndim:
-        return array
     numbered = np.empty(tuple(range(array.ndim)))  # axis i has extent i, so the new shape is the permutation
     try:
         moved = np.moveaxis(numbered, tuple(array._axis(each) for each in many(source)), many(destination))
@@ -678,6 +677,8 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> BlockArray:
             return _repeated(array, counts, along)
         repeats = counts.item()
     count = integer("repeats", repeats)
+    if count < 0:
+        raise InvalidInputError(f"repeats is {count}; expected 0 or more")
     before, after = math.prod(array.shape[: along + 1]), math.prod(array.shape[along + 1 :])
     shape = (*array.shape[:along], array.shape[along] * count, *array.shape[along + 1 :])
     if 0 in shape:
@@ -764,10 +765,13 @@ def tensordot(x1: Any, x2: Any, /, *, axes: int | Sequence[Sequence[int]] = 2) -
         axes: how many of the last axes of ``x1`` meet the first ones of ``x2``, or the axes of each.
     """
     one, two = _given(x1), _given(x2)
-    if isinstance(axes, int):
-        pairs = [tuple(range(one.ndim - axes, one.ndim)), tuple(range(axes))]
+    if len(many(axes)) == 1:
+        count = integer("axes", axes)
+        if not 0 <= count <= builtins.min(one.ndim, two.ndim):
+            raise InvalidInputError(f"tensordot of shapes {one.shape} and {two.shape} over {count} axes; expected 0 or more that both have")
+        pairs = [tuple(range(one.ndim - count, one.ndim)), tuple(range(count))]
     else:
-        pairs = [tuple(each._axis(at) for at in many(ats)) for each, ats in zip((one, two), axes, strict=True)]
+        pairs = [tuple(each._axis(at) for at in many(ats)) for each, ats in zip((one, two), many(axes), strict=False)]
     kept = [[at for at in range(each.ndim) if at not in gone] for each, gone in zip((one, two), pairs, strict=True)]
     if [one.shape[at] for at in pairs[0]] != [two.shape[at] for at in pairs[1]]:
         raise InvalidInputError(f"tensordot of shapes {one.shape} and {two.shape} over {axes}; expected one extent for each pair")
@@ -784,13 +788,19 @@ def tensordot(x1: Any, x2: Any, /, *, axes: int | Sequence[Sequence[int]] = 2) -
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> BlockArray:
     """The differences of neighbours along an axis, ``n`` times, with arrays put before and after it first."""
     array = _given(x)
-    along = array._axis(axis)
+    along, count = array._axis(axis), integer("n", n)
+    if count < 0:
+        raise InvalidInputError(f"n is {count}; expected 0 or more")
+    edge = [1 if each == along else extent for each, extent in enumerate(array.shape)]
     parts = [_given(each) for each in (prepend, array, append) if each is not None]
-    array = concat(parts, axis=along) if len(parts) > 1 else array
-    for _ in range(integer("n", n)):
-        before = (slice(None),) * along
-        upper, lower = (*before, slice(1, None)), (*before, slice(None, -1))
-        array = array[upper] - array[lower]
+    array = concat([each if each.ndim else broadcast_to(each, edge) for each in parts], axis=along) if len(parts) > 1 else array
+    before = (slice(None),) * along
+    for _ in range(count):
+        if array.shape[along] < 2:
+            edge[along] = 0
+            return zeros(edge, array.dtype, spark=array.spark)
+        upper, lower = (array[tuple((*before, part))] for part in (slice(1, None), slice(None, -1)))
+        array = upper != lower if array.dtype.kind == "b" else upper - lower
     return array
 
 
