@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ def _bound(theirs: Function, ours: Function) -> Function:
         signature = inspect.signature(ours)
     places = list(signature.parameters)[: max(1, sum(each.kind is each.POSITIONAL_ONLY for each in known.values()))]
 
+    @wraps(ours)
     def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         given |= given.pop("kwargs", {})
@@ -84,12 +86,12 @@ def _same(value: Any, default: Any) -> bool:
 def _of_method(name: str) -> Function:
     method = getattr(BlockArray, name)
 
+    @wraps(method)
     def function(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(x, BlockArray):
             raise not_offered(f"numpy.{name} with a BlockArray among its options,")
         return method(x, *args, **kwargs)
 
-    function.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
     return function
 
 

@@ -535,6 +535,8 @@ def prod(x: Any, /, *, axis: _Axes = None, dtype: Any = None, keepdims: builtins
 
 def where(condition: Any, x1: Any, x2: Any, /) -> BlockArray:
     """``x1`` where the condition is true, else ``x2``; shapes broadcast, and each of the two may be a number."""
+    if isinstance(condition, BlockArray) and is_number(x1) and is_number(x2):
+        return _of_numbers(condition, x1, x2)
     one, two = _given(x1, x2), _given(x2, x1)
     holds, dtype = _given(condition), result_type(one, two)
     if dtype.kind == "f":  # a pair of numbers is an element of one array, whose bits stay
@@ -549,6 +551,19 @@ def where(condition: Any, x1: Any, x2: Any, /) -> BlockArray:
     first = holds.zip(astype(one, dtype), zero.format("b", 0))
     second = holds.zip(astype(two, dtype), zero.format(0, "b"))
     return first.zip(second, "a + b")._in(dtype)
+
+
+def _of_numbers(condition: BlockArray, x1: Any, x2: Any) -> BlockArray:
+    """One number where the condition is true, else the other, by one pass over it."""
+    dtype = result_type(x1, x2)
+    one, two = (np.asarray(each).astype(dtype).item() for each in (x1, x2))
+    if dtype.kind == "c":
+        parts = {"re1": one.real, "im1": one.imag, "re2": two.real, "im2": two.imag}
+        return _map(condition, "if(v <> 0, complex(re1, im1), complex(re2, im2))", dtype, **parts)
+    if dtype.kind == "b":
+        return condition.map("if(v <> 0, x1 = 1, x2 = 1)", x1=int(one), x2=int(two))
+    sql = SQL.get(dtype.name, "FLOAT")
+    return _map(condition, f"if(v <> 0, CAST(x1 AS {sql}), CAST(x2 AS {sql}))", dtype, x1=one, x2=two)
 
 
 # Manipulation
