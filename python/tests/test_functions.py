@@ -131,7 +131,7 @@ CORNERS: dict[str, list[str]] = {
         *("np.trace(m[:, :6], offset=0)", "np.diagonal(m, 0)", "np.add.reduce(m)", "np.multiply.reduce(m, axis=1)", "np.clip(m, [0] * 8, None)"),
         *("np.cov(m, None, False)", "np.cov(m[:1])", "np.cov(m[0])", "np.corrcoef(m[:1])", "np.linalg.pinv(m, hermitian=False)"),
         *("np.concatenate([m, m > 0], axis=None, dtype='float32')", "np.vstack([m, m[0]])", "np.roll(m, 3)", "np.flip(m, (0, 1))"),
-        *("np.take(m, 1, axis=0)", "np.take(m, [[0, 1], [2, 3]], axis=1)", "np.tensordot(m, m, axes=np.int64(2))", "np.vecdot(m, m)"),
+        *("np.take(m, 1, axis=0)", "np.take(m, [[0, 1], [2, 3]], axis=1)", "np.tensordot(m, m, axes=np.int64(2))", "np.vecdot(m, m, axis=0)"),
         *("np.add([1.0] * 8, m)", "np.sum(m, z.astype(int) - 2)", "np.roll(m, i64[1], axis=0)", "np.tile(m, i64[1])", "np.expand_dims(m, i64[1] - 1)"),
         *("m.dot(m.T)", "m.prod()", "m.cumsum(1)", "m.cumprod(axis=0)", "m.repeat(2, axis=1)", "m[:, :6].trace()"),
     ],
@@ -139,9 +139,9 @@ CORNERS: dict[str, list[str]] = {
         *(f"np.where(m > 0, {pair})" for pair in ("300, 2", "2**53 + 1, 0", "True, False", "1.5, True", "1j, 0", "np.ones(8), 1.5")),
         *("np.where(i8 > 0, i8, 1000)", "np.where(u8 > 5, u8, -1)", "np.where(True, m, 0)"),
     ],
-    "differences": ["np.diff(m, prepend=0)", "np.diff(bools)", "np.diff(m, append=m[:, :1])", "np.diff(m, axis=0, n=2)"],
+    "differences": ["np.diff(m, prepend=0)", "np.diff(bools)", "np.diff(m, append=m[:, :1])", "np.diff(m, axis=0, n=2)", "np.diff(m, n=0, prepend=1)"],
     "products": ["np.dot(v4[0], v4[1])", "np.dot(v4[0, 0, 0], v4[0])", "np.dot(2, m)"],
-    "parts": ["u8.imag", "bools.imag", "np.fft.ifft(m)", "np.fft.irfft(m)", "m.astype(complex)", "f'{m[0, 1]:.2f}'"],
+    "parts": ["u8.imag", "bools.imag", "np.fft.ifft(m)", "np.fft.irfft(m)", "m.astype(complex)", "f'{m[0, 1]:.2f}'", "np.round(u8)", "np.round(i16, -2)"],
     "running": ["np.cumsum(np.hstack([v4, v4[:, :1]]), axis=-2)"],
 }
 

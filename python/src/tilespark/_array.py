@@ -705,7 +705,8 @@ class BlockArray:
 
     def round(self, decimals: int = 0) -> BlockArray:
         """The elements rounded to ``decimals`` decimals; ties go to the even neighbour."""
-        return self.map(f"round(v, {integer('decimals', decimals)})")
+        found = self.map(f"round(v, {integer('decimals', decimals)})")
+        return found._in(self.dtype) if self.dtype.kind in "iu" else found
 
     def clip(self, min: Any = None, max: Any = None) -> BlockArray:
         """The elements limited to the range from ``min`` to ``max``, which are numbers or arrays."""
@@ -875,13 +876,13 @@ class BlockArray:
             return call_function(getattr(np, REDUCTIONS[ufunc.__name__]), inputs, {"axis": 0} | kwargs)
         if method != "__call__":
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
+        if ufunc.__name__ == "vecdot" and not kwargs.keys() - {"axis"}:
+            return self.__array_namespace__().vecdot(*inputs, **kwargs)
         if kwargs:
             raise with_option(f"numpy.{ufunc.__name__}", next(iter(kwargs)))
         first, *others = [np.asarray(each) if isinstance(each, list | tuple) else each for each in inputs]
         if ufunc.__name__ == "matmul":
             return first @ others[0] if isinstance(first, BlockArray) else others[0].__rmatmul__(first)
-        if ufunc.__name__ == "vecdot":
-            return self.__array_namespace__().vecdot(*inputs)
         if ufunc.__name__ in UNARY:
             return self._function(ufunc.__name__)
         if ufunc.__name__ not in (*BINARY, *LOGICAL, *SHIFTS):

@@ -806,6 +806,8 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     along, count = array._axis(axis), integer("n", n)
     if count < 0:
         raise InvalidInputError(f"n is {count}; expected 0 or more")
+    if not count:
+        return array
     edge = [1 if each == along else extent for each, extent in enumerate(array.shape)]
     parts = [_given(each) for each in (prepend, array, append) if each is not None]
     array = concat([each if each.ndim else broadcast_to(each, edge) for each in parts], axis=along) if len(parts) > 1 else array
