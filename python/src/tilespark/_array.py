@@ -405,7 +405,7 @@ class BlockArray:
             chosen = [self._axis(each) for each in (axis if isinstance(axis, Sequence) and not isinstance(axis, str) else [axis])]
         if len(set(chosen)) != len(chosen):
             raise InvalidInputError(f"flip along the axes {axis}; expected each once")
-        if not self.size:
+        if 0 in self._known_shape:
             return self
         own = [each for each in range(self._kind.rank) if each not in self._dropped]
         lead = self._lead_rank
@@ -767,7 +767,7 @@ class BlockArray:
         axes = list(range(self.ndim)) if axis is None else [self._axis(each) for each in many(axis)]
         if len(set(axes)) != len(axes):
             raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once")
-        if not self.size:
+        if 0 in self._known_shape:
             return self._of_nothing(name, axes, keeps, arguments)
         if not axes:  # of each element alone
             found = self.reshape((1, *self.shape))._reduced(name, 0, False, **arguments)
@@ -888,8 +888,8 @@ class BlockArray:
         if ufunc.__name__ not in (*BINARY, *LOGICAL, *SHIFTS):
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
         if isinstance(first, BlockArray):
-            return first._elementwise(ufunc.__name__, *others)
-        return as_array(others[0])._elementwise(ufunc.__name__, first, reflected=True)
+            return first._operated(ufunc.__name__, *others)
+        return as_array(others[0])._operated(ufunc.__name__, first, reflected=True)
 
     def astype(self, dtype: Any) -> BlockArray:
         """The array in another dtype. A value that the dtype cannot hold fails the computation.

@@ -579,8 +579,8 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> BlockArray:
     if axis is None:
         converted, axis = [_shaped(each, (each.size,)) for each in converted], 0
     along = converted[0]._axis(axis)
-    filled = [each for each in converted if each.shape[along]]
-    return concatenate(filled, along) if filled and 0 not in filled[0].shape else _joined_empty(converted, along)
+    filled = [each for each in converted if each._known_shape[along] != 0]
+    return concatenate(filled, along) if filled and 0 not in filled[0]._known_shape else _joined_empty(converted, along)
 
 
 def _joined_empty(arrays: Sequence[BlockArray], along: int) -> BlockArray:
@@ -780,6 +780,8 @@ def tensordot(x1: Any, x2: Any, /, *, axes: int | Sequence[Sequence[int]] = 2) -
         axes: how many of the last axes of ``x1`` meet the first ones of ``x2``, or the axes of each.
     """
     one, two = _given(x1), _given(x2)
+    if len(many(axes)) > 2:
+        raise InvalidInputError(f"axes is {axes!r}; expected a number of axes, or the axes of each array")
     if len(many(axes)) == 1:
         count = integer("axes", axes)
         if not 0 <= count <= builtins.min(one.ndim, two.ndim):

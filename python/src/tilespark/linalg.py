@@ -431,7 +431,7 @@ def _of_observations(operator: str, a: Any, rowvar: Any) -> BlockArray:
 
 def _of_variables(found: BlockArray) -> BlockArray:
     """A matrix with a row and a column for each variable; as in numpy, that of one variable has no axes."""
-    return found.reshape(()) if found.shape == (1, 1) else found
+    return found.reshape(()) if found._known_shape == (1, 1) else found
 
 
 def _real_or_complex_matrix(operator: str, a: Any) -> BlockArray:
