@@ -1,6 +1,7 @@
 """What goes wrong says why: the reason is the whole text, and so the last line that Python prints."""
 
 import os
+import pickle
 import subprocess
 import sys
 import traceback
@@ -158,7 +159,11 @@ def batch(volume):
         (lambda x, v: ts.fft.rfftn(ts.from_numpy(np.zeros((2, 2, 2), "c8"))), "fftn takes complex"),
         (lambda x, v: ts.fft.ifftn(ts.fft.rfftn(v)), "expected irfftn"),
         (lambda x, v: x[[0, 1], [1, 2]], "Several masks or arrays in brackets"),
-        (lambda x, v: x[x > 1], "one mask along one axis"),
+        (lambda x, v: x[x > 1], r"of 2 axes in brackets .*tilespark.where\(mask, x, 0\)"),
+        (lambda x, v: x[3, [1, 2]], r"beside an index .*x\[3\]\[\[1, 2\]\]"),
+        (lambda x, v: x[x[:, 0] > 1e9], "false everywhere"),
+        (lambda x, v: x[1.0], "None, and a mask or a vector"),
+        (lambda x, v: x.take([True, False], 0), r"take with bool values .*x\[mask\]"),
         (lambda x, v: x["a"], "str in brackets; expected slices"),
         (lambda x, v: x[0, 1, 2], "3 entries in brackets of an array of 2 axes"),
         (lambda x, v: x[4:2], "holds none of 4 elements"),
@@ -170,13 +175,42 @@ def batch(volume):
         (lambda x, v: ts.stack([x, x.T]), "expected one"),
         (lambda x, v: x.sum(2), "no axis 2"),
         (lambda x, v: x.sum((0, -2)), r"sum along the axes \(0, -2\); expected each once"),
-        (lambda x, v: x.max(()), "expected each once, one or more"),
+        (lambda x, v: x.argmax((0, 0)), "expected each once"),
+        (lambda x, v: np.max(ts.zeros(0)), r"max of a vector of shape \(0,\): zero-size array"),
         (lambda x, v: x.min(keepdims=1), "keepdims is 1; expected True or False"),
         (lambda x, v: x.std(ddof="1"), "ddof is '1'; expected a number"),
         (lambda x, v: np.sum(x, dtype="f4"), r"sum with dtype=.* Nearest: x.astype\(dtype\).sum"),
-        (lambda x, v: np.multiply.reduce(x), "prod is not there yet"),
+        (lambda x, v: np.sum(x, out=np.ones(5)), r"Nearest: y = x.sum"),
+        (lambda x, v: np.take(x, [0], 0, out=np.ones(5)), r"numpy.take with out=.*Nearest: y = numpy.take"),
+        (lambda x, v: np.stack([x], out=1), "numpy.stack with out="),  # type: ignore[call-overload]
+        (lambda x, v: np.prod(x, where=np.ones(5, bool)), "numpy.prod with where="),
+        (lambda x, v: np.add.reduce(x, initial=3), "numpy.sum with initial="),
+        (lambda x, v: np.add(x, 1, out=x.compute()), r"numpy.add with out=.*a = a \+ x"),
+        (lambda x, v: np.reshape(x, 20, order="F"), "numpy.reshape with order="),
+        (lambda x, v: x.ravel("F"), "ravel with order='F'; expected 'C'"),
+        (lambda x, v: np.cov(x, x), "numpy.cov with y="),
+        (lambda x, v: pickle.dumps(x), r"pickle of a matrix .*x.to_npy\(path\)"),
+        (lambda x, v: x.map_blocks(lambda b: b + x.compute(), dtype=float), "a function of map_blocks may use"),
+        (lambda x, v: np.full_like(x, 300, dtype="int8"), "300 as int8"),
+        (lambda x, v: ts.full(2, -1, dtype="uint8"), "-1 as uint8"),
+        (lambda x, v: np.full_like(x, x.compute()), "full of an array of 2 axes"),
+        (lambda x, v: ts.linspace(0, 1j, 3), "stop is 1j; expected a real number"),  # type: ignore[arg-type]
+        (lambda x, v: ts.arange(np.nan), "arange from 0 to nan"),
+        (lambda x, v: ts.arange(1e300), r"fewer than 2\*\*63"),
+        (lambda x, v: ts.broadcast_to(x, (2, 3)), r"broadcast_to of shape \(4, 5\)"),
+        (lambda x, v: np.repeat(x, -1), "repeats is -1"),
+        (lambda x, v: ts.concat([]), "concat of no arrays"),
+        (lambda x, v: ts.permute_dims(x, 0), "transpose of axes"),  # type: ignore[arg-type]
+        (lambda x, v: np.tensordot(x, x, axes=3), "over 3 axes"),
+        (lambda x, v: np.diff(x, n=-1), "n is -1; expected 0 or more"),
+        (lambda x, v: np.fft.fft(x, n=-1), "n is -1; expected a length"),
+        (lambda x, v: np.reshape(ts.zeros((0, 3)), (0, -1)), r"reshape of shape \(0, 3\)"),
+        (lambda x, v: ts.moveaxis(ts.from_numpy(3.0), 0, 0), "no axis 0"),
+        (lambda x, v: ts.add("a", x), "found str"),
+        (lambda x, v: ts.signal.correlate(x, x[:3].pad([(0, 0), (0, 1)]), "valid"), "as long as the other"),
+        (lambda x, v: np.pad(ts.from_numpy([[1]]), 1, constant_values=2**53 + 1), "and float64 too"),
         (lambda x, v: np.add.accumulate(x), "numpy.add.accumulate of a BlockArray"),
-        (lambda x, v: x.trace(), r"Nearest: tilespark.linalg.trace\(x\)"),
+        (lambda x, v: v.trace(), r"Nearest: tilespark.linalg.trace\(x\)"),
         (lambda x, v: np.trace(v), r"numpy.trace of 3 axes .*Nearest: tilespark.linalg.trace\(x\), of each matrix"),
         (lambda x, v: ts.linalg.trace(x[0]), "trace of a vector .*expected a matrix"),
         (lambda x, v: ts.linalg.norm(x, 3), "ord is '3'"),
@@ -197,7 +231,9 @@ def batch(volume):
         (lambda x, v: ts.fft.irfftn(ts.fft.rfftn(v), axes=(2, 1, 0)), r"made along \(0, 1, 2\)"),
         (lambda x, v: ts.fft.ifftn(ts.fft.fftn(v, axes=(0, 1)), axes=(0,)), r"made along \(0, 1\)"),
         (lambda x, v: np.cbrt(x), r"map_blocks\(numpy.cbrt\)"),
-        (lambda x, v: x.astype("complex64"), "between real and complex"),
+        (lambda x, v: x.astype("complex64").astype("float32"), r"two parts. Nearest: x.real.astype\('float32'\)"),
+        (lambda x, v: x.argsort(), "ORDER BY over x.to_cells"),
+        (lambda x, v: (x / 3).astype(int).compute(), r"or tilespark.astype\(x, dtype\), which truncates"),
     ],
 )
 def test_reasons_found_in_python(x, v, operation, reason):

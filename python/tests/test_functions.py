@@ -100,6 +100,89 @@ def test_same_as_numpys(name: str, function: Callable[..., Any]) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5 if name in ("sum", "nansum") else 1e-9, atol=1e-12)
 
 
+m, v4, e, z = MATRIX, np.arange(16.0).reshape(2, 2, 2, 2), np.zeros(0), np.array(3.0)
+i8, u8, i16, i64 = np.array([-128, 50, 127, 0, 1], "int8"), np.array([0, 200, 5], "uint8"), np.array([200, -3, 100], "int16"), np.array([2**63 - 1, 3])
+bools, k = np.array([True, False, True]), np.zeros((2, 0), "int16")
+_REDUCTIONS = "sum mean max var argmax any ptp count_nonzero nansum prod linalg.norm".split()
+
+#: Expressions, by what they are about, of which each is computed with BlockArrays in place of the arrays above too.
+CORNERS: dict[str, list[str]] = {
+    "integers in formulas": [
+        *(f"np.{name}({x})" for name in "arcsinh arccosh arccos arcsin cosh reciprocal square trunc".split() for x in ("i8", "i16", "bools")),
+        *("np.copysign(i8, 1)", "np.copysign(i8, i8)", "np.isclose(i8, i8 * 0)", "np.isclose(i8, 3)", "np.isclose(m + 1j, 1 + 1j)"),
+    ],
+    "numbers beyond 64 bits": ["i64 == 2**63", "i64 < 2**63", "i64 >= -(2**70)", "i64 != np.uint64(2**63)", "i64[: 2**70]", "i8.clip(-300, 300)"],
+    "shifts and powers": [
+        *("i8 << -1", "i8 >> -1", "i16 << i8[:3]", "np.int64(5) >> i16", "u8 >> u8", "2 ** abs(i16 % 5)", "i16 ** 2"),
+        *("np.array([1 - 2j, complex(-np.inf, 2)])[:, None] ** (0 * i16)",),
+    ],
+    "norms": [
+        *(f"np.linalg.norm(v4, {ord}, axis={axis})" for ord, axis in ((1, (0, 1)), ("np.inf", (1, 0)), (2, (2, 0)), ("'fro'", (1, 3)))),
+        *("np.linalg.norm(v4[0], 2, (1, 2))", "np.linalg.norm(v4, 1, (2, 0), True)", "np.linalg.norm(m, 1, (1, 0))"),
+    ],
+    "no elements": [
+        *(f"np.{name}(e)" for name in _REDUCTIONS if name not in ("max", "argmax", "ptp")),
+        *("np.mean(k, 0)", "np.mean(k, 1)", "np.var(k, axis=1, keepdims=True)", "np.argmax(k, axis=0)", "np.flip(e)", "np.concatenate([e, e])"),
+        *("np.array_equal(e, e)", "np.allclose(e, e)", "np.diff(m, n=8)"),
+    ],
+    "no axes": [*(f"np.{name}(z)" for name in _REDUCTIONS), "np.sum(m, axis=())", "np.sum(z, keepdims=True)"],
+    "options": [
+        *("np.std(m, 0, None, None, 1)", "np.std(m, correction=1)", "np.reshape(m, (4, 12), order='C')", "np.ravel(m, 'K')", "m.flatten('C')"),
+        *("np.trace(m[:, :6], offset=0)", "np.diagonal(m, 0)", "np.add.reduce(m)", "np.multiply.reduce(m, axis=1)", "np.clip(m, [0] * 8, None)"),
+        *("np.cov(m, None, False)", "np.cov(m[:1])", "np.cov(m[0])", "np.corrcoef(m[:1])", "np.linalg.pinv(m, hermitian=False)"),
+        *("np.concatenate([m, m > 0], axis=None, dtype='float32')", "np.vstack([m, m[0]])", "np.roll(m, 3)", "np.flip(m, (0, 1))"),
+        *("np.take(m, 1, axis=0)", "np.take(m, [[0, 1], [2, 3]], axis=1)", "np.tensordot(m, m, axes=np.int64(2))", "np.vecdot(m, m, axis=0)"),
+        *("np.add([1.0] * 8, m)", "np.sum(m, z.astype(int) - 2)", "np.roll(m, i64[1], axis=0)", "np.tile(m, i64[1])", "np.expand_dims(m, i64[1] - 1)"),
+        *("m.dot(m.T)", "m.prod()", "m.cumsum(1)", "m.cumprod(axis=0)", "m.repeat(2, axis=1)", "m[:, :6].trace()"),
+    ],
+    "where": [
+        *(f"np.where(m > 0, {pair})" for pair in ("300, 2", "2**53 + 1, 0", "True, False", "1.5, True", "1j, 0", "np.ones(8), 1.5")),
+        *("np.where(i8 > 0, i8, 1000)", "np.where(u8 > 5, u8, -1)", "np.where(True, m, 0)"),
+    ],
+    "differences": ["np.diff(m, prepend=0)", "np.diff(bools)", "np.diff(m, append=m[:, :1])", "np.diff(m, axis=0, n=2)", "np.diff(m, n=0, prepend=1)"],
+    "products": ["np.dot(v4[0], v4[1])", "np.dot(v4[0, 0, 0], v4[0])", "np.dot(2, m)"],
+    "parts": ["u8.imag", "bools.imag", "np.fft.ifft(m)", "np.fft.irfft(m)", "m.astype(complex)", "f'{m[0, 1]:.2f}'", "np.round(u8)", "np.round(i16, -2)"],
+    "running": ["np.cumsum(np.hstack([v4, v4[:, :1]]), axis=-2)"],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("about", CORNERS)
+def test_corners_are_numpys(about: str) -> None:
+    names = "m v4 e z i8 u8 i16 i64 bools k".split()
+    for text in CORNERS[about]:
+        if "vecdot" in text and not hasattr(np, "vecdot") or "correction" in text and np.__version__ < "2":
+            continue
+        with np.errstate(all="ignore"):
+            expected = np.asarray(eval(text))
+            arrays = {name: ts.from_numpy(globals()[name]) for name in names}
+            result = eval(text, {"np": np, **arrays})
+        found = np.asarray(result.compute() if isinstance(result, ts.BlockArray) else result)
+        assert found.shape == expected.shape, text
+        # Blocks have no float16, in which overflow is earlier.
+        half = expected.dtype == np.float16
+        assert found.dtype == (np.float32 if half else expected.dtype), text
+        if expected.dtype.kind == "U":
+            assert found == expected
+            continue
+        if half:
+            expected, found = (np.where(np.isinf(each) | (abs(each) > 65504), np.inf, each) for each in (expected, found))
+        np.testing.assert_allclose(found, expected, rtol=1e-3 if half else 1e-5 if expected.dtype == np.float32 else 1e-9, atol=1e-12, err_msg=text)
+
+
+def test_generated_integers_are_numpys() -> None:
+    for got, want in (
+        (ts.linspace(0, 10, 5, dtype=int), np.linspace(0, 10, 5, dtype=int)),
+        (ts.arange(0.5, 3, dtype=int), np.arange(0.5, 3, dtype=int)),
+        (ts.mean(ts.zeros(0, "int64")), np.array(np.nan)),
+        (ts.add([1, 2], ts.ones(2)), np.array([2.0, 3.0])),
+        (ts.clip(ts.zeros(2), [1, 0], None), np.array([1.0, 0.0])),
+        (round(ts.ones(2) / 3, 2), np.array([0.33, 0.33])),
+    ):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got.compute(), want)
+
+
 def test_of_shapes_and_types() -> None:
     x = ts.from_numpy(MATRIX)
     assert (np.shape(x), np.ndim(x), np.size(x), np.size(x, 1)) == ((6, 8), 2, 48, 8)
@@ -147,6 +230,9 @@ def test_errors_are_type_errors() -> None:
         (ts.linalg, "svdd", r"module 'tilespark\.linalg' has no attribute 'svdd'\. Nearest: svd$"),
         (ts.linalg, "det", r"no attribute 'det'\. Nearest: numpy\.linalg\.slogdet\(x\)$"),
         (ts.fft, "rftn", r"Nearest: rfftn"),
+        (ts, "load", r"Nearest: read_npy\(path\)"),
+        (ts, "vstack", "Nearest: concat"),
+        (ts.random, "default_rng", r"Nearest: tilespark\.random\.normal"),
         (ts, "from_nunpy", r"module 'tilespark' has no attribute 'from_nunpy'\. Nearest: from_numpy"),
         (ts.signal, "zzz", r"no attribute 'zzz'$"),
     ],

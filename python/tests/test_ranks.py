@@ -166,7 +166,7 @@ def test_keys_of_a_users_batch(spark):
         (lambda x: x[7:], "holds none of 5 elements"),
         (lambda x: x.reshape(3, 9), "expected extents of 840 elements"),
         (lambda x: x.halo(1), r"expected \(0, 0\) for the first 1 axes"),
-        (lambda x: x[x > 0.5], "one of several axes"),
+        (lambda x: x[x > 0.5], "of 4 axes in brackets"),
         (lambda x: x[[9]], "index 9 is out of bounds for axis 0"),
         (lambda x: x[np.ones(4, bool)], "A mask of 4 elements along axis 0, which has 5"),
     ],

@@ -28,6 +28,24 @@ def test_transposes(spark):
     assert np.array_equal(np.reshape(block["values"], (3, 2)), [[1, 4], [2, 5], [3, 6]])
 
 
+def test_relative_paths_are_of_pythons_directory(spark, tmp_path, monkeypatch):
+    if not _transfer.shares_files(spark):
+        pytest.skip("Spark has other files")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path)
+    a = np.arange(32.0).reshape(2, 2, 2, 2, 2)
+    x = ts.from_numpy(a)
+    for array, name in ((x, "five.npy"), (x[0, 0, 0], "two.npy"), (x[0, 0, 0, 0], "one.npy")):
+        array.to_npy(name)
+    x.to_zarr("five.zarr")
+    monkeypatch.chdir("below")
+    for array in (ts.read_npy("../five.npy"), ts.read_zarr("../five.zarr"), ts.read_raw("../five.npy", a.shape, "f8", offset=128)):
+        np.testing.assert_array_equal(array.compute(), a)
+    assert (ts.read_npy("../two.npy").shape, ts.read_npy("../one.npy").shape) == ((2, 2), (2,))
+    with pytest.raises(ts.InvalidInputError, match=str(tmp_path / "below" / "none.npy")):
+        ts.read_npy("none.npy")
+
+
 @pytest.mark.smoke
 def test_other_threads(spark):
     with ThreadPoolExecutor(4) as threads:

@@ -242,6 +242,14 @@ def test_an_inverse_has_the_names_of_before():
     np.testing.assert_allclose(kept, data, rtol=1e-9, atol=1e-12)
 
 
+def test_an_inverse_has_the_coordinates_of_before():
+    x = ts.from_xarray(labelled())
+    back = ts.fft.irfft(ts.fft.rfft(x, axis="time"), 6, axis="freq_time")
+    xarray.testing.assert_allclose(back.to_xarray(), labelled().rename(None).drop_attrs())
+    longer = ts.fft.ifft(ts.fft.fft(x, axis="time")[:4], 9, axis="freq_time")[7:]
+    assert "time" not in longer.to_xarray().coords and "lat" in longer.to_xarray().coords
+
+
 def test_welch_has_its_frequencies():
     data = labelled()
     frequencies, spectra = ts.signal.welch(ts.from_xarray(data), 1 / 30, nperseg=4, axis="time")

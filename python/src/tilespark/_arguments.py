@@ -13,7 +13,7 @@ from .errors import InvalidInputError
 
 def many(value: Any) -> tuple[Any, ...]:
     """The elements of a sequence as a tuple; a tuple of one for any other value, text included."""
-    alone = isinstance(value, str | bytes) or not hasattr(value, "__iter__") or (isinstance(value, np.ndarray) and value.ndim == 0)
+    alone = isinstance(value, str | bytes) or not hasattr(value, "__iter__") or getattr(value, "ndim", None) == 0
     return (value,) if alone else tuple(value)
 
 
@@ -48,7 +48,7 @@ def number(what: str, value: Any) -> float:
             return float(value)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InvalidInputError(f"{what} is {value!r}; expected a number")
+    raise InvalidInputError(f"{what} is {value!r}; expected a {'real ' * isinstance(value, complex)}number")
 
 
 def flag(what: str, value: Any) -> bool:

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from numbers import Number
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _explain, _leading, _progress, _slices, _transfer
-from ._arguments import flag, integer, integers, location, many, number, numpy_dtype
+from ._arguments import flag, integer, integers, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
 from ._dispatch import call_function
-from ._elementwise import BINARY, LOGICAL, SHIFTS, UNARY, expression, numpys_dtype, operators, steps, with_number
-from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc
+from ._elementwise import BINARY, COMPARED, LOGICAL, SHIFTS, UNARY, expression, numpys_dtype, operators, steps, with_number
+from ._gaps import OPERATORS, REDUCTIONS, gap, no_ufunc, with_option
 from ._html import html
 from ._labels import Labels, before, checked_spacing, of_two
 from ._reductions import Axis, Reduction, Spread, reduction, spread
@@ -351,7 +352,7 @@ class BlockArray:
         array as a block of its own; except along leading axes, where indices are renumbered.
 
         Args:
-            indices: a vector of whole numbers, or a mask; a BlockArray is computed now.
+            indices: whole numbers; a BlockArray is computed now. ``x[mask]`` takes where a mask is true.
             axis: the axis.
 
         Raises:
@@ -359,7 +360,13 @@ class BlockArray:
             IndexError: if an index is out of bounds.
         """
         along = self._axis(axis)
-        places = _slices.indices(indices, along, self.shape[along])
+        given = _slices.values(indices)
+        if given.dtype.kind == "b":
+            raise InvalidInputError(f"take with bool values along axis {along}; expected whole numbers. x[mask] takes where a mask is true")
+        if given.ndim != 1:
+            shape = (*self.shape[:along], *given.shape, *self.shape[along + 1 :])
+            return self.take(given.ravel(), along).reshape(shape)
+        places = _slices.indices(given, along, self.shape[along])
         if not len(places):
             raise InvalidInputError(f"take of no index along axis {along} of {self._what}; expected one or more")
         labels = self._labels.taken(along, places)
@@ -399,6 +406,8 @@ class BlockArray:
             chosen = [self._axis(each) for each in (axis if isinstance(axis, Sequence) and not isinstance(axis, str) else [axis])]
         if len(set(chosen)) != len(chosen):
             raise InvalidInputError(f"flip along the axes {axis}; expected each once")
+        if 0 in self._known_shape:
+            return self
         own = [each for each in range(self._kind.rank) if each not in self._dropped]
         lead = self._lead_rank
         names = [self._kind.offsets[own[each - lead]] for each in chosen if each >= lead]
@@ -419,9 +428,11 @@ class BlockArray:
             mode: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"`` or ``"wrap"``.
             constant_values: one number, for the mode ``"constant"``.
         """
-        value = float(number("constant_values", constant_values))
-        if mode == "constant" and self.dtype.kind in "bui" and np.array(value).astype(self.dtype) != value:
-            raise InvalidInputError(f"pad of {self.dtype.name} values with {constant_values!r}; expected a number that they can be")
+        value = number("constant_values", constant_values)
+        if mode == "constant" and self.dtype.kind in "bui" and not (value == constant_values == np.array(value).astype(self.dtype)):
+            raise InvalidInputError(
+                f"pad of {self.dtype.name} values with {constant_values!r}; expected a number that they can be, and float64 too"
+            )
         pairs = self._widths("pad_width", pad_width)
         padded = self
         for axis, pair in enumerate(pairs[: self._lead_rank]):
@@ -473,21 +484,24 @@ class BlockArray:
             rolled = _leading.mapped(self, lambda at, axis, extent: f"pmod({at} + {by[axis]}, {extent})")
         return rolled._called("roll", self._labels.rolled(by), shift=numbers(tuple(stored)))
 
-    def reshape(self, *shape: Any) -> BlockArray:
+    def reshape(self, *shape: Any, order: str = "C") -> BlockArray:
         """The elements in row-major order in another shape, as by ``numpy.reshape``.
 
         Args:
             shape: an extent for each axis, or one sequence of them; -1 stands for the remaining extent.
+            order: ``"C"``, the order of all arrays.
         """
+        _in_rows("reshape", order)
         extents = integers("shape", shape[0] if len(shape) == 1 else shape)
         size, stated = self.size, math.prod(extent for extent in extents if extent != -1)
         whole = tuple(size // max(1, stated) if extent == -1 else extent for extent in extents)
-        if extents.count(-1) > 1 or min(whole, default=0) < 0 or math.prod(whole) != size:
+        if extents.count(-1) > (stated > 0) or min(whole, default=0) < 0 or math.prod(whole) != size:
             raise InvalidInputError(f"reshape of {self._what} to {extents}; expected extents of {size} elements, one of which may be -1")
         return self if whole == self.shape else _leading.reshaped(self, whole)
 
-    def ravel(self) -> BlockArray:
-        """The elements in row-major order as a vector."""
+    def ravel(self, order: str = "C") -> BlockArray:
+        """The elements in row-major order as a vector; ``order`` is ``"C"``, the order of all arrays."""
+        _in_rows("ravel", order)
         return self.reshape(-1)
 
     flatten = ravel
@@ -513,9 +527,22 @@ class BlockArray:
         order[first], order[second] = second, first
         return self.transpose(order)
 
-    def copy(self) -> BlockArray:
-        """The array itself, since arrays are immutable."""
+    def copy(self, order: str = "C") -> BlockArray:
+        """The array itself, since arrays are immutable; ``order`` is ``"C"``, the order of all arrays."""
+        _in_rows("copy", order)
         return self
+
+    def __copy__(self) -> BlockArray:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> BlockArray:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise UnsupportedError(
+            f"pickle of {self._what}: its blocks are Spark's, and Spark's tasks cannot use it either. Nearest: x.to_npy(path) and"
+            " tilespark.read_npy(path); a function of map_blocks may use x.compute(), a numpy array"
+        )
 
     def halo(self, depth: Any, edge: str = "constant") -> BlockArray:
         """The array in blocks with a halo: each block also holds elements of its neighbours, for Spark functions on :attr:`df`.
@@ -641,10 +668,10 @@ class BlockArray:
     __le__, __ge__ = operators("less_equal")[0], operators("greater_equal")[0]
 
     def __eq__(self, other: object) -> BlockArray:  # type: ignore[override]
-        return self._elementwise("equal", other)
+        return self._operated("equal", other)
 
     def __ne__(self, other: object) -> BlockArray:  # type: ignore[override]
-        return self._elementwise("not_equal", other)
+        return self._operated("not_equal", other)
 
     __hash__ = object.__hash__
 
@@ -667,8 +694,9 @@ class BlockArray:
 
     @property
     def imag(self) -> BlockArray:
-        """The imaginary parts."""
-        return self.map("imag(v)")
+        """The imaginary parts; zeros of a real array."""
+        found = self.map("imag(v)")
+        return found if self.dtype.kind == "c" else found._in(self.dtype)
 
     def conj(self) -> BlockArray:
         """The complex conjugates."""
@@ -678,10 +706,16 @@ class BlockArray:
 
     def round(self, decimals: int = 0) -> BlockArray:
         """The elements rounded to ``decimals`` decimals; ties go to the even neighbour."""
-        return self.map(f"round(v, {integer('decimals', decimals)})")
+        found = self.map(f"round(v, {integer('decimals', decimals)})")
+        return found._in(self.dtype) if self.dtype.kind in "iu" else found
 
-    def clip(self, min: float | None = None, max: float | None = None) -> BlockArray:
-        """The elements limited to the range from ``min`` to ``max``."""
+    def clip(self, min: Any = None, max: Any = None) -> BlockArray:
+        """The elements limited to the range from ``min`` to ``max``, which are numbers or arrays."""
+        limits = np.iinfo(self.dtype) if self.dtype.kind in "iu" else None
+        if limits and isinstance(min, int) and min <= limits.min:
+            min = None
+        if limits and isinstance(max, int) and max >= limits.max:
+            max = None
         raised = self if min is None else self._elementwise("maximum", min)
         return raised if max is None else raised._elementwise("minimum", max)
 
@@ -693,6 +727,12 @@ class BlockArray:
             array = array.map(text)
         return array._in(wanted)
 
+    def _operated(self, name: str, other: Any, *, reflected: bool = False) -> BlockArray:
+        """The result of a Python operator, see :meth:`_elementwise`; of no number and no array NotImplemented."""
+        if not is_number(other) and not _is_operand(other):
+            return NotImplemented  # type: ignore[no-any-return]
+        return self._elementwise(name, other, reflected=reflected)
+
     def _elementwise(self, name: str, other: Any, *, reflected: bool = False) -> BlockArray:
         """The result of a numpy function for the elements of this array and another array, or a number.
 
@@ -703,16 +743,16 @@ class BlockArray:
         """
         number = _number(other)
         if number is not None:
+            if name in COMPARED and isinstance(number, int | np.integer) and not -(1 << 63) <= number < 1 << 63:
+                number = math.copysign(math.inf, number)
             pair = (number, self.dtype) if reflected else (self.dtype, number)
             wanted = numpys_dtype(name, *pair)
             real = not isinstance(number, complex | np.complexfloating | bool | np.bool_)
             if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # a later product absorbs a scale
                 return self._called("scale", self._labels, alpha=float(number))
-            text = expression(name, (self.dtype, np.result_type(self.dtype, number)), wanted, number=True)
+            text = expression(name, (self.dtype, np.result_type(self.dtype, number)), wanted, number=not reflected)
             text, scalars = with_number(text, self.dtype, number, reflected)
             return self.map(text, **scalars)._in(wanted)
-        if not _is_operand(other):
-            return NotImplemented  # type: ignore[no-any-return]
         partner = as_array(other, self)
         first, second = (partner, self) if reflected else (self, partner)
         wanted = numpys_dtype(name, first.dtype, second.dtype)
@@ -726,8 +766,13 @@ class BlockArray:
         """The result of an SQL reduction along axes, or over all elements."""
         keeps = flag("keepdims", keepdims)
         axes = list(range(self.ndim)) if axis is None else [self._axis(each) for each in many(axis)]
-        if not axes or len(set(axes)) != len(axes):
-            raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once, one or more")
+        if len(set(axes)) != len(axes):
+            raise InvalidInputError(f"{name} along the axes {axis!r}; expected each once")
+        if 0 in self._known_shape:
+            return self._of_nothing(name, axes, keeps, arguments)
+        if not axes:  # of each element alone
+            found = self.reshape((1, *self.shape))._reduced(name, 0, False, **arguments)
+            return found.reshape(self.shape) if self.ndim else as_array(np.asarray(found), self) if keeps else found
         labels = self._labels.reduced(axes, self.ndim, keeps)
         if any(each < self._lead_rank for each in axes):
             return _leading.reduced(self, name, axes, keeps, labels, **arguments)
@@ -738,6 +783,23 @@ class BlockArray:
         if keeps:
             return array
         return array._without(stored) if len(axes) < self.ndim else array._first()
+
+    def _of_nothing(self, name: str, axes: Sequence[int], keepdims: bool, arguments: Mapping[str, Any]) -> Any:
+        """A reduction of an array without elements, by numpy."""
+        along = axes[0] if len(axes) == 1 else None if len(axes) == self.ndim else tuple(axes)
+        options = {each: value for each, value in arguments.items() if value is not None}
+        if "ord" in options and options["ord"] not in ("fro", "nuc"):
+            options["ord"] = float(options["ord"])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                function = np.linalg.norm if name == "norm" else getattr(np, name)
+                found = np.asarray(function(np.zeros(self.shape, self.dtype), axis=along, keepdims=keepdims, **options))
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"{name} of {self._what}: {error}") from None
+        if found.dtype == np.uint64:
+            found = found.astype(np.int64)
+        return from_numpy(found, spark=self.spark) if found.ndim or keepdims else found[()]
 
     def _first(self) -> Any:
         """The element of an array that is stored as one block of one element, as a numpy scalar; computed now."""
@@ -756,6 +818,12 @@ class BlockArray:
         """The only element of an array of size 1, as a Python number; computed now."""
         return self._one("item()")
 
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return self.round(ndigits or 0)
+
     def __float__(self) -> float:
         return float(self._one("float()"))
 
@@ -769,7 +837,7 @@ class BlockArray:
         if self.size != 1:
             raise InvalidInputError(
                 f"The truth value of {self._what} is ambiguous; expected one element:"
-                " numpy's .any() or .all() of x.compute(), or x is not None"
+                " x.any() or x.all(), or x is not None"
             )
         return bool(self._one("bool()"))
 
@@ -806,10 +874,14 @@ class BlockArray:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Runs numpy's operators on numpy arrays and BlockArrays; other ufuncs raise an error with an alternative."""
         if method == "reduce" and ufunc.__name__ in REDUCTIONS:
-            return getattr(inputs[0], REDUCTIONS[ufunc.__name__])(**{"axis": 0} | kwargs)
-        if method != "__call__" or kwargs:
+            return call_function(getattr(np, REDUCTIONS[ufunc.__name__]), inputs, {"axis": 0} | kwargs)
+        if method != "__call__":
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
-        first, *others = inputs
+        if ufunc.__name__ == "vecdot" and not kwargs.keys() - {"axis"}:
+            return self.__array_namespace__().vecdot(*inputs, **kwargs)
+        if kwargs:
+            raise with_option(f"numpy.{ufunc.__name__}", next(iter(kwargs)))
+        first, *others = [np.asarray(each) if isinstance(each, list | tuple) else each for each in inputs]
         if ufunc.__name__ == "matmul":
             return first @ others[0] if isinstance(first, BlockArray) else others[0].__rmatmul__(first)
         if ufunc.__name__ in UNARY:
@@ -817,8 +889,8 @@ class BlockArray:
         if ufunc.__name__ not in (*BINARY, *LOGICAL, *SHIFTS):
             raise no_ufunc(ufunc.__name__, method, ufunc.nin)
         if isinstance(first, BlockArray):
-            return first._elementwise(ufunc.__name__, *others)
-        return others[0]._elementwise(ufunc.__name__, first, reflected=True)
+            return first._operated(ufunc.__name__, *others)
+        return as_array(others[0])._operated(ufunc.__name__, first, reflected=True)
 
     def astype(self, dtype: Any) -> BlockArray:
         """The array in another dtype. A value that the dtype cannot hold fails the computation.
@@ -827,14 +899,16 @@ class BlockArray:
         For this behaviour use ``x.map_blocks(lambda b: b.astype(dtype))``.
 
         Raises:
-            UnsupportedError: if blocks cannot hold the dtype, or the conversion is between real and complex.
+            UnsupportedError: if blocks cannot hold the dtype, and from complex to real.
         """
         target = _blocks.supported(dtype)
         if target == self.dtype:
             return self
-        if (self.dtype.kind == "c") != (target.kind == "c"):
+        if target.kind == "c" and self.dtype.kind != "c":
+            return self.map("complex(v, 0)")._in(target)
+        if self.dtype.kind == "c" and target.kind != "c":
             raise UnsupportedError(
-                f"astype({target.name!r}) of {self.dtype.name}: between real and complex there is .map_blocks(f, dtype=...)"
+                f"astype({target.name!r}) of {self.dtype.name}: a complex number has two parts. Nearest: x.real.astype({target.name!r})"
             )
         packed = call(self._kind.function("pack"), {"input": self._df}, dtype=target.name)
         return self._of(call(self._kind.function("unpack"), {"input": packed}, dtype=target.name), self._labels)
@@ -1073,7 +1147,7 @@ class BlockArray:
         Raises:
             UnsupportedError: for a vector or a scalar, if Spark runs on another machine or the path is not local.
         """
-        file = location("path", path)
+        file = _transfer.path_of(self.spark, path)
         flag("overwrite", overwrite)
         if self._dropped:
             return self._save(file, dtype, overwrite)
@@ -1115,7 +1189,7 @@ class BlockArray:
         Raises:
             UnsupportedError: for a vector or a scalar.
         """
-        store = location("path", path)
+        store = _transfer.path_of(self.spark, path)
         flag("overwrite", overwrite)
         if self._dropped:
             raise UnsupportedError(
@@ -1300,6 +1374,16 @@ def _number(value: Any) -> Any:
     if isinstance(value, int | float | complex | np.number | np.bool_):
         return value
     return float(value) if isinstance(value, Number) else None  # type: ignore[arg-type]
+
+
+def _in_rows(method: str, order: Any) -> None:
+    if order not in ("C", "A", "K"):
+        raise UnsupportedError(f"{method} with order={order!r}; expected 'C'. Nearest: x.T.{method}(...), and its result's .T")
+
+
+def is_number(value: Any) -> bool:
+    """True for a number of Python or numpy, which may be an array without axes."""
+    return _number(value) is not None
 
 
 def _is_operand(value: Any) -> bool:

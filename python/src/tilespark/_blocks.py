@@ -236,7 +236,8 @@ def axis_order(before: StructType, after: StructType) -> tuple[int, ...]:
 
 def with_metadata(df: DataFrame, metadata: dict[str, Any]) -> DataFrame:
     """The DataFrame with other metadata on its values column."""
-    return df.withMetadata(column_of(df.schema.fieldNames(), "values") or "values", metadata)
+    with translated():
+        return df.withMetadata(column_of(df.schema.fieldNames(), "values") or "values", metadata)
 
 
 def moved(df: DataFrame, kind: Kind, by: Sequence[int], but_first: bool) -> DataFrame:

@@ -42,6 +42,9 @@ BINARY = {
 #: Expressions of two bool operands; those of integers are in :mod:`tilespark._formulas`.
 LOGICAL = {"bitwise_and": "a AND b", "bitwise_or": "a OR b", "bitwise_xor": "a <> b"}
 
+#: Comparisons, which a whole number beyond those of blocks passes as infinity does.
+COMPARED = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
 #: Further functions of two integers.
 SHIFTS = ("left_shift", "right_shift")
 
@@ -78,8 +81,10 @@ def steps(name: str, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> tuple[str, 
     """
     if name == "invert" and dtype.kind in "iu":
         return (wrapped("-1 - v", wanted),)
-    if name in ("isnan", "isfinite", "isinf", "signbit", "floor", "ceil", "trunc", "rint", "positive") and dtype.kind in "bui":
-        return (_OF_INTEGERS.get(name, "v"),)
+    if name in _OF_INTEGERS and dtype.kind in "bui" and wanted.kind != "f":
+        return (_OF_INTEGERS[name],)
+    if dtype.kind in "bui" and wanted.kind == "f":  # an integer would overflow within a formula
+        return (re.sub(r"\bv\b", f"CAST(v AS {SQL.get(wanted.name, 'FLOAT')})", UNARY[name]),)
     if dtype.kind != "c":
         return (wrapped(UNARY[name], wanted),)
     found = _formulas.COMPLEX.get(name, UNARY[name])
@@ -88,7 +93,11 @@ def steps(name: str, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> tuple[str, 
     return tuple(re.sub(r"\b(re|im)\b", lambda part: parts[part[0]], each) for each in texts)
 
 
-_OF_INTEGERS = {"isnan": "v <> v", "isfinite": "v = v", "isinf": "v <> v", "signbit": "v < 0"}
+_OF_INTEGERS = {
+    **{"isnan": "v <> v", "isfinite": "v = v", "isinf": "v <> v", "signbit": "v < 0"},
+    **dict.fromkeys(("floor", "ceil", "trunc", "rint", "positive"), "v"),
+    "reciprocal": "if(v = 1 OR v = -1, v, 0)",
+}
 
 
 def wrapped(text: str, dtype: np.dtype[Any]) -> str:
@@ -121,7 +130,7 @@ def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]], wanted:
         name: the name of numpy's function.
         operands: dtypes of the operands.
         wanted: the dtype of the result.
-        number: whether an operand is a number, as which an exponent may be a literal.
+        number: whether the second operand is a number, as which an exponent may be a literal.
 
     Raises:
         UnsupportedError: if blocks have no expression for these operands.
@@ -129,12 +138,12 @@ def expression(name: str, operands: tuple[np.dtype[Any], np.dtype[Any]], wanted:
     kinds = {dtype.kind for dtype in operands}
     if name in LOGICAL and kinds == {"b"}:
         return LOGICAL[name]
-    text = None
+    text = _formulas.REAL_PAIRS.get(name)
     if wanted.kind in "iu" and not (name == "power" and number):
         text = _formulas.of_integers(name, 8 * wanted.itemsize, wanted.kind == "i")
     if text is not None:
-        cast = {"a": f"CAST(a AS {SQL[wanted.name]})", "b": f"CAST(b AS {SQL[wanted.name]})"}
-        return wrapped(re.sub(r"\b[ab]\b", lambda operand: cast[operand[0]], text), wanted)
+        sql = SQL.get(wanted.name, "FLOAT")
+        return wrapped(re.sub(r"\b[ab]\b", lambda operand: f"CAST({operand[0]} AS {sql})", text), wanted)
     if name in BINARY:
         return _formulas.COMPLEX_POWER if name == "power" and wanted.kind == "c" else wrapped(BINARY[name], wanted)
     raise UnsupportedError(
@@ -181,9 +190,9 @@ def operators(name: str) -> tuple[Operator, Operator]:
     """The two methods of a Python operator: for the left and for the right operand."""
 
     def left(self: BlockArray, other: Any) -> BlockArray:
-        return self._elementwise(name, other)
+        return self._operated(name, other)
 
     def right(self: BlockArray, other: Any) -> BlockArray:
-        return self._elementwise(name, other, reflected=True)
+        return self._operated(name, other, reflected=True)
 
     return left, right

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,8 @@ def zeros(
     extents = integers("shape", shape)
     if device not in (None, DEVICE):
         raise UnsupportedError(f"device is {device!r}; expected {DEVICE!r}, where all arrays are")
-    if min(extents, default=0) < 0:
-        raise InvalidInputError(f"shape is {extents}; expected extents of 0 or more")
+    if min(extents, default=0) < 0 or math.prod(extents) >= 1 << 63:
+        raise InvalidInputError(f"shape is {extents}; expected extents of 0 or more, and fewer than 2**63 elements")
     target = _blocks.supported(numpy_dtype(dtype))
     dropped = tuple(range(2))[len(extents) :]
     own = (*extents[-3:], *(1,) * len(dropped))  # the extents that blocks cut
@@ -94,16 +95,20 @@ def full(
     device: str | None = None,
 ) -> BlockArray:
     """An array filled with one number, as numpy.full; for the other arguments see :func:`zeros`."""
-    if np.ndim(fill_value):
-        raise UnsupportedError(f"full of an array of {np.ndim(fill_value)} axes; expected a number")
     target = numpy_dtype(np.asarray(fill_value).dtype if dtype is None else dtype)
     return filled(zeros(shape, target, blocks=blocks, spark=spark, device=device), fill_value, target)
 
 
 def filled(array: BlockArray, fill_value: Any, dtype: np.dtype[Any]) -> BlockArray:
     """One number in place of each element, converted to ``dtype`` as by numpy; the sign of a zero stays."""
-    with np.errstate(all="ignore"):
-        value = np.asarray(fill_value).astype(dtype).item()
+    if np.ndim(fill_value):
+        raise UnsupportedError(f"full of an array of {np.ndim(fill_value)} axes; expected a number")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = np.full((), fill_value, dtype).item()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{fill_value!r} as {dtype.name}: {error}") from None
     base = array.real
     if dtype.kind == "c":
         return base.map("complex(re, im)", re=value.real, im=value.imag)._in(dtype)
@@ -143,7 +148,12 @@ def arange(
         raise InvalidInputError("arange with a step of 0; expected another number")
     target = numpy_dtype(np.result_type(*map(np.asarray, (first, end, step))) if dtype is None else dtype)
     whole = all(isinstance(each, int | np.integer) for each in (first, end, step))
-    count = max(0, -(-(end - first) // step) if whole else math.ceil((end - first) / step))
+    length = -(-(end - first) // step) if whole else (end - first) / step
+    if not math.isfinite(length):
+        raise InvalidInputError(f"arange from {first} to {end} by {step}; expected a finite number of elements")
+    count = max(0, math.ceil(length))
+    if not whole and target.kind in "iu":  # the first two elements are truncated, as in numpy
+        whole, first, step = True, int(first), int(first + step) - int(first)
     base = zeros(int(count), "int64" if whole else "float64", blocks=blocks, spark=spark, device=device)
     return base.map("start + row * delta", start=first, delta=(first + step) - first).astype(target)
 
@@ -162,10 +172,12 @@ def linspace(
     """A vector of ``num`` evenly spaced numbers from ``start`` to ``stop``, which is left out without ``endpoint``."""
     count = integer("num", num)
     last = count - 1 if endpoint else count
-    step = (float(stop) - float(start)) / max(1, last)
+    low, high = number("start", start), number("stop", stop)
+    target = numpy_dtype(dtype)
     base = zeros(count, blocks=blocks, spark=spark, device=device)
     text = "if(row > 0 AND row = last, stop, row * step + start)"
-    return base.map(text, start=float(start), stop=float(stop), step=step, last=last)._in(numpy_dtype(dtype))
+    found = base.map(text, start=low, stop=high, step=(high - low) / max(1, last), last=last)
+    return (found.map("floor(v)") if target.kind in "iu" else found)._in(target)
 
 
 def eye(

@@ -64,9 +64,9 @@ def of_integers(name: str, bits: int, signed: bool) -> str | None:
             both = f"({both} + if(a < 0 AND b < 0, -{(1 << bits - 1) - 1} - 1, 0))"
         return {"bitwise_and": both, "bitwise_or": f"a + b - ({both})", "bitwise_xor": f"a + b - 2 * ({both})"}[name]
     if name == "left_shift":
-        return f"if(b < {bits}, {_shift('*', bits)}, 0)"
+        return f"if(b >= 0 AND b < {bits}, {_shift('*', bits)}, 0)"
     if name == "right_shift":
-        return f"if(b < {bits}, {_shift('div', bits)}, if(a < 0, -1, 0))"
+        return f"if(b >= 0 AND b < {bits}, {_shift('div', bits)}, if(a < 0, -1, 0))"
     if name == "power":  # a raised to each power of 2 that the exponent has a bit for
         return " * ".join(f"if(b div {1 << bit} % 2 = 1, {_power_of_two(bit)}, 1)" for bit in range(bits - signed))
     return None
@@ -82,9 +82,9 @@ def _power_of_two(bit: int) -> str:
 
 #: The power of complex operands.
 COMPLEX_POWER = (
-    "if(a = 0, if(b = 0, complex(1, 0), complex(0, 0)), complex("
+    "if(b = 0, complex(1, 0), if(a = 0, complex(0, 0), complex("
     "exp(real(b) * log(abs(a)) - imag(b) * arg(a)) * cos(imag(b) * log(abs(a)) + real(b) * arg(a)), "
-    "exp(real(b) * log(abs(a)) - imag(b) * arg(a)) * sin(imag(b) * log(abs(a)) + real(b) * arg(a))))"
+    "exp(real(b) * log(abs(a)) - imag(b) * arg(a)) * sin(imag(b) * log(abs(a)) + real(b) * arg(a)))))"
 )
 
 

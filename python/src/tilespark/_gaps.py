@@ -26,11 +26,13 @@ _NEAREST = {
         f"__{name}__": f"where y is a number, x.map_blocks(lambda b: {text.replace('x', 'b')}); {_IN_NUMPY}"
         for name, text in OPERATORS.items()
     },
-    "prod": "tilespark.prod(x)",
-    **{name: f"tilespark.linalg.{name}(x)" for name in ("trace", "diagonal")},
     **dict.fromkeys(("chunks", "chunksize", "numblocks", "npartitions"), "x.blocks is the shape of a full block"),
-    "dot": "a @ b",
     "visualize": "x.explain()",
+    "argsort": f"ORDER BY over x.to_cells(); {_IN_NUMPY}",
+    "sort": f"ORDER BY over x.to_cells(); {_IN_NUMPY}",
+    **dict.fromkeys(("collect", "values"), "x.compute(), the whole array as numpy's"),
+    **dict.fromkeys(("tolist", "tobytes"), "x.compute() of numpy has it"),
+    **dict.fromkeys(("sel", "isel"), "x[...] by places; x.to_xarray() by labels, of the whole array"),
 }
 
 _WHAT = {
@@ -73,7 +75,8 @@ def explain_missing(*modules: ModuleType) -> None:
 
 def _missing(module: ModuleType, name: str) -> Any:
     ours = (each for each, value in vars(module).items() if getattr(value, "__module__", "").startswith("tilespark"))
-    nearest = f". Nearest: {NEAREST[name]}" if name in NEAREST else _nearest(name, ours)
+    known = _OF_MODULES.get(name) or NEAREST.get(name)
+    nearest = f". Nearest: {known}" if known else _nearest(name, ours)
     raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}{nearest}", name=name)
 
 
@@ -82,6 +85,28 @@ def _nearest(name: str, names: Iterable[str]) -> str:
         return ""
     found = difflib.get_close_matches(name, [each for each in names if not each.startswith("_")], cutoff=0.6)
     return f". Nearest: {', '.join(found)}" if found else ""
+
+
+#: What to use in place of a name of numpy's or dask's that a module of this package lacks.
+_OF_MODULES = {
+    **dict.fromkeys(("load", "from_npy", "fromfile", "memmap"), "read_npy(path), read_zarr(path), read_raw(path, shape, dtype)"),
+    **dict.fromkeys(("array", "from_array"), "from_numpy(a), asarray(a)"),
+    **dict.fromkeys(("vstack", "hstack"), "concat(arrays, axis=...), numpy.vstack, numpy.hstack"),
+    **dict.fromkeys(("rand", "random", "random_sample"), "tilespark.random.uniform(size=shape)"),
+    **dict.fromkeys(("randn", "standard_normal"), "tilespark.random.normal(size=shape)"),
+    **dict.fromkeys(("default_rng", "seed", "Generator"), "tilespark.random.normal(size=shape, seed=46)"),
+    **dict.fromkeys(("randint", "integers"), "tilespark.astype(tilespark.random.uniform(low, high, shape), 'int64')"),
+}
+
+
+def with_option(name: str, option: str) -> Exception:
+    """The error for an option of a function of numpy that is available without it."""
+    nearest = {
+        "out": f"y = {name}(...), since arrays never change; for a += x of numpy's a, a = a + x",
+        "where": "tilespark.where(mask, x, y)",
+        "dtype": "tilespark.astype(x, dtype)",
+    }
+    return not_offered(f"{name} with {option}=...", nearest.get(option, ""))
 
 
 def no_ufunc(name: str, method: str, arrays: int) -> Exception:

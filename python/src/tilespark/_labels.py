@@ -120,13 +120,26 @@ class Labels:
         """
         found = [each if axis not in frequencies else frequencies[axis] for axis, each in self._each(rank)]
         dims = self.dims and tuple(FREQUENCY * (axis in frequencies) + dim for axis, dim in enumerate(self.dims))
-        return Labels(dims, self._coords_but(tuple(frequencies)), self.spacing, _unless_empty(found))
+        # Coordinates along the axis alone have the name from before, so they come back with the inverse.
+        gone = set(self.coords) - set(self._coords_but(tuple(frequencies)))
+        coords = {name: each for name, each in self.coords.items() if name not in gone or each.ndim == 1}
+        return Labels(dims, coords, self.spacing, _unless_empty(found))
 
     def of_inverse(self, axes: Sequence[int], rank: int) -> Labels:
         """The labels after an inverse transform along ``axes`` of an array of ``rank`` axes."""
         found = [None if axis in axes else each for axis, each in self._each(rank)]
         dims = self.dims and tuple(before(dim) if axis in axes else dim for axis, dim in enumerate(self.dims))
         return Labels(dims, self._coords_but(axes), self.spacing, _unless_empty(found))
+
+    def fitting(self, shape: Sequence[int | None]) -> Labels:
+        """The labels without coordinates along an axis of another extent than theirs."""
+        extents = dict(zip(self.dims or (), shape, strict=False))
+        coords = {
+            name: each
+            for name, each in self.coords.items()
+            if all(extents.get(dim, extent) == extent for dim, extent in each.sizes.items())
+        }
+        return replace(self, coords=coords)
 
     def spacing_or_one(self) -> tuple[float, ...] | None:
         """The spacing with 1 for axes whose spacing is unknown; None if there is none."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _leading, _transfer
-from ._arguments import flag, integer, integers, location, numpy_dtype
+from ._arguments import flag, integer, integers, numpy_dtype
 from ._array import BlockArray, from_numpy, is_dataframe
 from ._labels import Labels, checked_spacing, labels_of
 from ._session import check, session
@@ -46,11 +46,11 @@ def read_npy(
         InvalidInputError: if the file is missing or is no .npy file.
     """
     spark = session(spark)
-    file = location("path", path)
+    file = _transfer.path_of(spark, path)
     try:
         array = _stored(spark.read.format("npy"), "read_npy", file, blocks, dtype)
     except TileSparkError:
-        vector = _vector(_transfer.local_path(spark, path))
+        vector = _vector(_transfer.local_path(spark, file))
         if vector is None:
             raise
         return from_numpy(vector if dtype is None else vector.astype(dtype), blocks, spacing=spacing, spark=spark)
@@ -117,13 +117,14 @@ def read_zarr(
     Raises:
         InvalidInputError: if there is no array, or it uses features that cannot be read.
     """
-    reader = session(spark).read.format("zarr")
+    spark = session(spark)
+    reader = spark.read.format("zarr")
     if isinstance(select, Mapping):
         select = ",".join(f"{axis}:{index}" for axis, index in select.items())
     for name, value in (("component", component), ("level", level), ("select", select), ("missing", missing)):
         if value is not None:
             reader = reader.option(name, str(value))
-    array = _stored(reader, "read_zarr", location("path", path), blocks, dtype)
+    array = _stored(reader, "read_zarr", _transfer.path_of(spark, path), blocks, dtype)
     if spacing is not None:
         array._labels = Labels(dims=array._labels.dims, spacing=checked_spacing(spacing, array.ndim))
     return array
@@ -150,7 +151,8 @@ def read_nifti(
     Raises:
         InvalidInputError: if the file is missing or is no NIfTI file of numbers.
     """
-    return _stored(session(spark).read.format("nifti"), "read_nifti", location("path", path), blocks, dtype)
+    spark = session(spark)
+    return _stored(spark.read.format("nifti"), "read_nifti", _transfer.path_of(spark, path), blocks, dtype)
 
 
 def read_raw(
@@ -177,9 +179,10 @@ def read_raw(
     Raises:
         InvalidInputError: if the file is missing or has another length.
     """
-    reader = session(spark).read.format("raw").option("shape", numbers(integers("shape", shape)))
+    spark = session(spark)
+    reader = spark.read.format("raw").option("shape", numbers(integers("shape", shape)))
     reader = reader.option("dtype", numpy_dtype(dtype).str).option("offset", integer("offset", offset)).option("order", order)
-    return _stored(reader, "read_raw", location("path", path), blocks)
+    return _stored(reader, "read_raw", _transfer.path_of(spark, path), blocks)
 
 
 def _vector(path: Path | None) -> NDArray | None:

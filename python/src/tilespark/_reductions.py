@@ -69,6 +69,6 @@ def _named(method: Callable[..., Any], name: str, doc: str) -> Callable[..., Any
 
 
 def _refuse(name: str, dtype: object, out: object) -> None:
-    for argument, value in (("dtype", dtype), ("out", out)):
+    for argument, value, nearest in (("dtype", dtype, f"x.astype(dtype).{name}()"), ("out", out, f"y = x.{name}()")):
         if value is not None:
-            raise UnsupportedError(f"{name} with {argument}=... is not there yet. Nearest: x.astype(dtype).{name}()")
+            raise UnsupportedError(f"{name} with {argument}=... is not there yet. Nearest: {nearest}")

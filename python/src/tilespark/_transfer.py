@@ -168,6 +168,12 @@ def shares_files(spark: SparkSession) -> bool:
     return _sharing[spark]
 
 
+def path_of(spark: SparkSession, path: Any) -> str:
+    """A path as Spark takes it. A relative one is in this Python's directory, while the JVM knows the one in which it started."""
+    text = location("path", path)
+    return os.path.abspath(text) if not urlsplit(text).scheme and shares_files(spark) else text
+
+
 def local_path(spark: SparkSession, path: str | os.PathLike[str]) -> Path | None:
     """The local file that a path means to both Spark and this Python; None if there is none."""
     text = location("path", path)

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import _leading, fft, linalg
 from ._arguments import integer, integers, many
-from ._array import BlockArray, NDArray, as_array, concatenate, from_numpy
+from ._array import BlockArray, NDArray, as_array, concatenate, from_numpy, is_dataframe, is_number
 from ._elementwise import SQL, wrapped
 from ._filled import DEVICE, arange, eye, filled, full, linspace, ones, zeros
 from .errors import InvalidInputError, UnsupportedError
@@ -40,12 +40,15 @@ bool = np.dtype("bool")
 
 
 def _given(x: Any, like: Any = None) -> BlockArray:
-    """An argument as an array; a number gets the dtype that numpy gives it with ``like``."""
-    if isinstance(x, BlockArray):
-        return x
-    if isinstance(x, builtins.bool | int | float | complex) and isinstance(like, BlockArray):
-        return asarray(x, dtype=np.result_type(like.dtype, x) if like.dtype.kind != "b" else None)
-    return asarray(x) if isinstance(x, np.ndarray | np.generic) else as_array(x)
+    """An argument as an array; a number gets the dtype that numpy gives it with ``like``, to which it wraps."""
+    if isinstance(x, BlockArray) or is_dataframe(x):
+        return as_array(x)
+    if like is not None and isinstance(x, builtins.bool | int | float | complex):
+        dtype = np.result_type(like.dtype if isinstance(like, BlockArray) else like, x)
+        return asarray(np.asarray(x).astype(dtype))
+    if isinstance(x, builtins.bool | int | float | complex | np.ndarray | np.generic | list | tuple):
+        return asarray(x)
+    return as_array(x)
 
 
 def _shaped(x: BlockArray, shape: Sequence[int]) -> BlockArray:
@@ -185,7 +188,7 @@ def _map(x: BlockArray, text: str, dtype: _DType, **scalars: float) -> BlockArra
 def broadcast_to(x: Any, /, shape: Sequence[int]) -> BlockArray:
     """The array repeated along axes of extent 1, and along new axes before its own."""
     array, extents = _given(x), integers("shape", shape)
-    if np.broadcast_shapes(array.shape, extents) != extents:
+    if array.ndim > len(extents) or builtins.any(have not in (1, want) for have, want in zip(array.shape[::-1], extents[::-1])):
         raise InvalidInputError(f"broadcast_to of shape {array.shape} to {extents}; expected axes that repeat")
     if array.shape == extents:
         return array
@@ -295,9 +298,10 @@ def _unary(name: str, numpys: str) -> Callable[[Any], BlockArray]:
 
 def _binary(name: str, numpys: str) -> Callable[[Any, Any], BlockArray]:
     def function(x1: Any, x2: Any, /) -> BlockArray:
-        if isinstance(x1, BlockArray):
-            return x1._elementwise(numpys, x2)
-        return _given(x2)._elementwise(numpys, x1, reflected=True)
+        one, two = (each if is_number(each) else _given(each) for each in (x1, x2))
+        if isinstance(one, BlockArray):
+            return one._elementwise(numpys, two)
+        return _given(two)._elementwise(numpys, one, reflected=True)
 
     return _named(function, name, f"numpy's ``{numpys}`` of the elements of two arrays, of which one may be a number.")
 
@@ -383,12 +387,9 @@ trunc = _unary("trunc", "trunc")
 def clip(x: Any, /, min: Any = None, max: Any = None) -> BlockArray:
     """The elements limited to the range from ``min`` to ``max``, which are numbers or arrays."""
     array = _given(x)
-    dtype = array.dtype
-    if min is not None:
-        array = array._elementwise("maximum", min)
-    if max is not None:
-        array = array._elementwise("minimum", max)
-    return array if array.dtype == dtype else astype(array, dtype)
+    low, high = (each if each is None or is_number(each) else _given(each) for each in (min, max))
+    clipped = array.clip(low, high)
+    return clipped if clipped.dtype == array.dtype else astype(clipped, array.dtype)
 
 
 def real(x: Any, /) -> BlockArray:
@@ -398,32 +399,18 @@ def real(x: Any, /) -> BlockArray:
 
 def imag(x: Any, /) -> BlockArray:
     """The imaginary parts; zeros of a real array."""
-    array = _given(x)
-    return array.imag if array.dtype.kind == "c" else zeros_like(array)
+    return _given(x).imag
 
 
 # Reductions
 
 
-#: Reductions of no elements.
-_OF_NOTHING = {"sum": 0, "count_nonzero": 0, "any": False, "all": True, **dict.fromkeys(("mean", "std", "var"), nan)}
-
-
 def _reduced(name: str, x: Any, axis: _Axes, keepdims: builtins.bool, **options: Any) -> BlockArray:
     """A lazy reduction; over all axes its result has none."""
     array = _given(x)
-    axes = tuple(range(array.ndim)) if axis is None else tuple(array._axis(each) for each in many(axis))
-    if not axes:  # of each element alone
-        return _shaped(_reduced(name, _shaped(array, (1, *array.shape)), 0, False, **options), array.shape)
-    if 0 in array.shape and name in _OF_NOTHING:
-        shape = [1 if each in axes else extent for each, extent in enumerate(array.shape) if keepdims or each not in axes]
-        value = _OF_NOTHING[name]
-        dtype = _summed(array) if name == "sum" else array.dtype if value != value else None
-        return full(shape, value, dtype, spark=array.spark)
-    if len(axes) < array.ndim:
-        return array._reduced(name, axes, keepdims, **options)  # type: ignore[no-any-return]
-    kept: BlockArray = array._reduced(name, axes, True, **options)
-    return kept if keepdims else kept.reshape(())
+    is_whole = axis is None or len(many(axis)) == array.ndim
+    found: BlockArray = array._reduced(name, axis, keepdims or is_whole, **options)
+    return found.reshape(()) if is_whole and not keepdims else found
 
 
 def _reduction(name: str) -> Callable[..., BlockArray]:
@@ -486,7 +473,7 @@ def _along(name: str, x: Any, axis: int | None, dtype: Any) -> tuple[BlockArray,
         raise InvalidInputError(f"{name} of {array._what} without an axis; expected axis=...")
     along = array._axis(0 if axis is None else axis)
     converted = astype(array, _wanted(array, dtype))
-    blocks = list(converted.blocks or converted.shape)
+    blocks = list(converted.blocks or (1,) * converted._lead_rank + converted._own_extents)
     blocks[along] = -1
     return converted.rechunk(blocks), along
 
@@ -548,8 +535,8 @@ def prod(x: Any, /, *, axis: _Axes = None, dtype: Any = None, keepdims: builtins
 
 def where(condition: Any, x1: Any, x2: Any, /) -> BlockArray:
     """``x1`` where the condition is true, else ``x2``; shapes broadcast, and each of the two may be a number."""
-    if isinstance(condition, BlockArray) and not builtins.any(isinstance(each, BlockArray | np.ndarray) for each in (x1, x2)):
-        return condition.map("if(v <> 0, x1, x2)", x1=x1, x2=x2)._in(np.result_type(x1, x2))
+    if isinstance(condition, BlockArray) and is_number(x1) and is_number(x2):
+        return _of_numbers(condition, x1, x2)
     one, two = _given(x1, x2), _given(x2, x1)
     holds, dtype = _given(condition), result_type(one, two)
     if dtype.kind == "f":  # a pair of numbers is an element of one array, whose bits stay
@@ -566,19 +553,34 @@ def where(condition: Any, x1: Any, x2: Any, /) -> BlockArray:
     return first.zip(second, "a + b")._in(dtype)
 
 
+def _of_numbers(condition: BlockArray, x1: Any, x2: Any) -> BlockArray:
+    """One number where the condition is true, else the other, by one pass over it."""
+    dtype = result_type(x1, x2)
+    one, two = (np.asarray(each).astype(dtype).item() for each in (x1, x2))
+    if dtype.kind == "c":
+        parts = {"re1": one.real, "im1": one.imag, "re2": two.real, "im2": two.imag}
+        return _map(condition, "if(v <> 0, complex(re1, im1), complex(re2, im2))", dtype, **parts)
+    if dtype.kind == "b":
+        return condition.map("if(v <> 0, x1 = 1, x2 = 1)", x1=int(one), x2=int(two))
+    sql = SQL.get(dtype.name, "FLOAT")
+    return _map(condition, f"if(v <> 0, CAST(x1 AS {sql}), CAST(x2 AS {sql}))", dtype, x1=one, x2=two)
+
+
 # Manipulation
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> BlockArray:
     """Arrays joined along an axis, or their elements in one vector if it is None; dtypes are promoted."""
     found = [_given(each) for each in arrays]
+    if not found:
+        raise InvalidInputError("concat of no arrays; expected one or more")
     dtype = result_type(*found)
     converted = [astype(each, dtype) for each in found]
     if axis is None:
         converted, axis = [_shaped(each, (each.size,)) for each in converted], 0
     along = converted[0]._axis(axis)
-    filled = [each for each in converted if each.shape[along]]
-    return concatenate(filled, along) if filled and 0 not in filled[0].shape else _joined_empty(converted, along)
+    filled = [each for each in converted if each._known_shape[along] != 0]
+    return concatenate(filled, along) if filled and 0 not in filled[0]._known_shape else _joined_empty(converted, along)
 
 
 def _joined_empty(arrays: Sequence[BlockArray], along: int) -> BlockArray:
@@ -631,8 +633,7 @@ def squeeze(x: Any, /, axis: int | Sequence[int]) -> BlockArray:
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> BlockArray:
     """The array whose axis i is axis ``axes[i]`` of this one."""
-    array = _given(x)
-    return array.transpose(tuple(axes)) if array.ndim else array
+    return _given(x).transpose(many(axes))
 
 
 def reshape(x: Any, /, shape: Sequence[int], *, copy: builtins.bool | None = None) -> BlockArray:
@@ -640,8 +641,8 @@ def reshape(x: Any, /, shape: Sequence[int], *, copy: builtins.bool | None = Non
     array, extents = _given(x), list(integers("shape", shape))
     if -1 in extents:
         known = math.prod(extent for extent in extents if extent != -1)
-        extents[extents.index(-1)] = array.size // known if known else 0
-    if math.prod(extents) != array.size:
+        extents[extents.index(-1)] = array.size // known if known else -1
+    if builtins.min(extents, default=0) < 0 or math.prod(extents) != array.size:
         raise InvalidInputError(f"reshape of shape {array.shape} to {tuple(shape)}; expected as many elements")
     return _shaped(array, extents) if array.size or not extents else zeros(extents, array.dtype, spark=array.spark)
 
@@ -665,8 +666,6 @@ def roll(x: Any, /, shift: int | Sequence[int], *, axis: _Axes = None) -> BlockA
 def moveaxis(x: Any, source: Any, destination: Any, /) -> BlockArray:
     """The array with some axes moved to other positions."""
     array = _given(x)
-    if not array.ndim:
-        return array
     numbered = np.empty(tuple(range(array.ndim)))  # axis i has extent i, so the new shape is the permutation
     try:
         moved = np.moveaxis(numbered, tuple(array._axis(each) for each in many(source)), many(destination))
@@ -693,6 +692,8 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> BlockArray:
             return _repeated(array, counts, along)
         repeats = counts.item()
     count = integer("repeats", repeats)
+    if count < 0:
+        raise InvalidInputError(f"repeats is {count}; expected 0 or more")
     before, after = math.prod(array.shape[: along + 1]), math.prod(array.shape[along + 1 :])
     shape = (*array.shape[:along], array.shape[along] * count, *array.shape[along + 1 :])
     if 0 in shape:
@@ -779,10 +780,15 @@ def tensordot(x1: Any, x2: Any, /, *, axes: int | Sequence[Sequence[int]] = 2) -
         axes: how many of the last axes of ``x1`` meet the first ones of ``x2``, or the axes of each.
     """
     one, two = _given(x1), _given(x2)
-    if isinstance(axes, int):
-        pairs = [tuple(range(one.ndim - axes, one.ndim)), tuple(range(axes))]
+    if len(many(axes)) > 2:
+        raise InvalidInputError(f"axes is {axes!r}; expected a number of axes, or the axes of each array")
+    if len(many(axes)) == 1:
+        count = integer("axes", axes)
+        if not 0 <= count <= builtins.min(one.ndim, two.ndim):
+            raise InvalidInputError(f"tensordot of shapes {one.shape} and {two.shape} over {count} axes; expected 0 or more that both have")
+        pairs = [tuple(range(one.ndim - count, one.ndim)), tuple(range(count))]
     else:
-        pairs = [tuple(each._axis(at) for at in many(ats)) for each, ats in zip((one, two), axes, strict=True)]
+        pairs = [tuple(each._axis(at) for at in many(ats)) for each, ats in zip((one, two), many(axes), strict=False)]
     kept = [[at for at in range(each.ndim) if at not in gone] for each, gone in zip((one, two), pairs, strict=True)]
     if [one.shape[at] for at in pairs[0]] != [two.shape[at] for at in pairs[1]]:
         raise InvalidInputError(f"tensordot of shapes {one.shape} and {two.shape} over {axes}; expected one extent for each pair")
@@ -799,13 +805,21 @@ def tensordot(x1: Any, x2: Any, /, *, axes: int | Sequence[Sequence[int]] = 2) -
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> BlockArray:
     """The differences of neighbours along an axis, ``n`` times, with arrays put before and after it first."""
     array = _given(x)
-    along = array._axis(axis)
+    along, count = array._axis(axis), integer("n", n)
+    if count < 0:
+        raise InvalidInputError(f"n is {count}; expected 0 or more")
+    if not count:
+        return array
+    edge = [1 if each == along else extent for each, extent in enumerate(array.shape)]
     parts = [_given(each) for each in (prepend, array, append) if each is not None]
-    array = concat(parts, axis=along) if len(parts) > 1 else array
-    for _ in range(integer("n", n)):
-        before = (slice(None),) * along
-        upper, lower = (*before, slice(1, None)), (*before, slice(None, -1))
-        array = array[upper] - array[lower]
+    array = concat([each if each.ndim else broadcast_to(each, edge) for each in parts], axis=along) if len(parts) > 1 else array
+    before = (slice(None),) * along
+    for _ in range(count):
+        if array.shape[along] < 2:
+            edge[along] = 0
+            return zeros(edge, array.dtype, spark=array.spark)
+        upper, lower = (array[tuple((*before, part))] for part in (slice(1, None), slice(None, -1)))
+        array = upper != lower if array.dtype.kind == "b" else upper - lower
     return array
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _blocks, _leading
-from ._arguments import flag, integers, many, number
+from ._arguments import flag, integer, integers, many, number
 from ._array import BlockArray, as_array
 from ._blocks import MATRIX, VOLUME
 from ._labels import Labels, before, frequencies_of
@@ -62,22 +62,22 @@ def fft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = N
         axis: the axis that is transformed.
         norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
     """
-    return fftn(x, n, (axis,), norm)
+    return fftn(x, _length(n), (axis,), norm)
 
 
 def ifft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
     """The inverse of :func:`fft`."""
-    return ifftn(x, n, (axis,), norm)
+    return ifftn(x, _length(n), (axis,), norm)
 
 
 def rfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
     """Same as :func:`fft` of real values, with the frequencies 0 to n // 2 only."""
-    return rfftn(x, n, (axis,), norm)
+    return rfftn(x, _length(n), (axis,), norm)
 
 
 def irfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
     """The inverse of :func:`rfft`: ``n`` real values; by default an even number of them."""
-    return irfftn(x, n, (axis,), norm)
+    return irfftn(x, _length(n), (axis,), norm)
 
 
 def hfft(x: Any, n: int | None = None, axis: int | str = -1, norm: str | None = None) -> BlockArray:
@@ -220,7 +220,7 @@ def ifftn(
     Raises:
         UnsupportedError: for a spectrum, if ``s`` would pad or crop, or ``axes`` are not those of its transform.
     """
-    return _inverse(x, s, axes, norm, shift, decomposition, missing, real=False)
+    return _with_fitting(_inverse(x, s, axes, norm, shift, decomposition, missing, real=False))
 
 
 def irfftn(
@@ -248,7 +248,13 @@ def irfftn(
     Raises:
         UnsupportedError: as :func:`ifftn`.
     """
-    return _inverse(x, s, axes, norm, shift, decomposition, missing, real=True)
+    return _with_fitting(_inverse(x, s, axes, norm, shift, decomposition, missing, real=True))
+
+
+def _with_fitting(found: BlockArray) -> BlockArray:
+    """The result of an inverse, with those coordinates from before the transform that it still has."""
+    found._labels = found._labels.fitting(found._known_shape)
+    return found
 
 
 def low_pass(x: Any, cutoff: float) -> BlockArray:
@@ -424,6 +430,7 @@ def _inverse(
 ) -> BlockArray:
     name = "irfftn" if real else "ifftn"
     array = as_array(x)._floating()
+    array = array.astype(np.result_type(array.dtype, np.complex64))
     options = {"shift": _shift(shift), "decomposition": decomposition, "missing": missing}
     is_mixed = _blocks.is_mixed(array._df.schema)
     if is_mixed and axes is None:
@@ -457,8 +464,6 @@ def _inverse(
         order, last = (*range(lead), *along), tuple(range(lead, lead + 3))
         turned = _inverse(array.transpose(order), lengths, last, norm, shift, decomposition, missing, real=real)
         return turned.transpose(tuple(order.index(axis) for axis in range(lead + 3)))
-    if array.dtype.kind != "c":
-        raise InvalidInputError(f"{name} of {array.dtype} values; expected complex ones: a.astype('complex128') in numpy")
     half = None
     if real:
         half = 2 * (array.shape[along[-1]] - 1) if lengths is None else lengths[-1]
@@ -536,7 +541,9 @@ class _Raised:
         """Converts volumes back to an array of the original rank; ``labels`` has the order of the original axes."""
         array = self.array
         if not self.is_volume:
-            return BlockArray(_blocks.without_axis(df, 0), dropped=array._dropped, labels=labels, keep=array._keep)
+            with translated():
+                lower = _blocks.without_axis(df, 0)
+            return BlockArray(lower, dropped=array._dropped, labels=labels, keep=array._keep)
         lead = array._lead_rank
         with translated():
             own = _blocks.axis_order(array._df.schema, df.schema)
@@ -643,6 +650,13 @@ def _axes(array: BlockArray, axes: Any, s: Any) -> tuple[tuple[int, ...], tuple[
     if any(length < 1 and length != -1 for length in lengths):
         raise InvalidInputError(f"s is {s}; expected lengths of 1 or more, or -1 for an axis as long as it is")
     return along, tuple(array.shape[axis] if length == -1 else length for axis, length in zip(along, lengths, strict=True))
+
+
+def _length(n: Any) -> int | None:
+    """The length of the only transformed axis; None if it is as long as it is."""
+    if n is not None and integer("n", n) < 1:
+        raise InvalidInputError(f"n is {n}; expected a length of 1 or more")
+    return None if n is None else integer("n", n)
 
 
 def _each(array: BlockArray, axes: Any) -> Any:

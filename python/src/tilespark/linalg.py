@@ -104,7 +104,12 @@ def norm(a: Any, ord: int | float | str | None = None, axis: Axis = None, keepdi
     if ord is not None and axis is None and array.ndim > 2:
         raise InvalidInputError(f"norm of {array._what} with ord={ord!r}; expected axis=..., one axis or two")
     text = None if ord is None else str(ord)
-    return array._reduced("norm", axis, keepdims, ord=text)
+    axes = [] if ord is None or axis is None else [array._axis(each) for each in many(axis)]
+    if len(set(axes)) != 2:
+        return array._reduced("norm", axis, keepdims, ord=text)
+    rest = [each for each in range(array.ndim) if each not in axes]
+    found = array.transpose((*rest, *axes))._matrices()._reduced("norm", (-2, -1), keepdims, ord=text)
+    return found.transpose(tuple(np.argsort((*rest, *axes)))) if keepdims else found
 
 
 def diagonal(a: Any) -> BlockArray:
@@ -134,13 +139,13 @@ def cov(a: Any, *, rowvar: bool = True, bias: bool = False, ddof: float | None =
     """
     array = _of_observations("cov", a, rowvar)
     taken = number("ddof", float(not flag("bias", bias)) if ddof is None else ddof)
-    return array._of(call("matrix_cov", {"a": array._df}, ddof=taken))
+    return _of_variables(array._of(call("matrix_cov", {"a": array._df}, ddof=taken)))
 
 
 def corrcoef(a: Any, *, rowvar: bool = True) -> BlockArray:
     """The correlations of the variables of a matrix, as numpy.corrcoef; NaN for constant variables. See :func:`cov`."""
     array = _of_observations("corrcoef", a, rowvar)
-    return array._of(call("matrix_corrcoef", {"a": array._df}))
+    return _of_variables(array._of(call("matrix_corrcoef", {"a": array._df})))
 
 
 class QRResult(NamedTuple):
@@ -417,8 +422,16 @@ def _shape(blocks: tuple[int, int] | None) -> str | None:
 
 def _of_observations(operator: str, a: Any, rowvar: Any) -> BlockArray:
     """The matrix, transposed if ``rowvar``, so that columns are variables."""
-    array = _floating_matrix(operator, a)
+    given = as_array(a)
+    if given.ndim == 1:
+        return given.reshape(-1, 1)._floating()
+    array = _floating_matrix(operator, given)
     return array.mT if flag("rowvar", rowvar) else array
+
+
+def _of_variables(found: BlockArray) -> BlockArray:
+    """A matrix with a row and a column for each variable; as in numpy, that of one variable has no axes."""
+    return found.reshape(()) if found._known_shape == (1, 1) else found
 
 
 def _real_or_complex_matrix(operator: str, a: Any) -> BlockArray:

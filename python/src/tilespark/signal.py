@@ -79,7 +79,8 @@ def correlate(in1: Any, in2: Any, mode: str = "full") -> BlockArray:
         mode: see :func:`fftconvolve`.
     """
     one, two = as_array(in1), as_array(in2)
-    if mode == "valid" and one.ndim == two.ndim and any(a < b for a, b in zip(one.shape, two.shape, strict=True)):
+    shorter = one.ndim == two.ndim and one.shape != two.shape and all(a <= b for a, b in zip(one.shape, two.shape, strict=True))
+    if mode == "valid" and shorter:
         return correlate(two, one, mode).flip().conj()
     return fftconvolve(one, two.conj().flip(), mode)
 
