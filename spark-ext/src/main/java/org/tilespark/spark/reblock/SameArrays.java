@@ -125,7 +125,7 @@ public final class SameArrays {
       List<Attribute> marked = ScalaInterop.list(marks.produced());
       List<Attribute> ofBlock = marked.subList(marked.size() - produced.size(), marked.size());
       return Attributes.counterparts(further, produced, ofBlock)
-          .map(read -> named(marks, read))
+          .flatMap(read -> named(marks, read))
           .flatMap(read -> grouped(marks.child(), read));
     }
     return Optional.empty();
@@ -150,12 +150,18 @@ public final class SameArrays {
         : Optional.empty();
   }
 
-  /** The columns of the marked arrays, found by the names of the marks' columns. */
-  private static List<Attribute> named(MarkCells marks, List<Attribute> columns) {
+  /**
+   * The columns of the marked arrays, found by the names of the marks' columns; empty if a projection
+   * has computed one of these.
+   */
+  private static Optional<List<Attribute>> named(MarkCells marks, List<Attribute> columns) {
     List<Attribute> arrays = ScalaInterop.list(marks.inputs());
-    return columns.stream()
-        .map(column -> GroupingColumns.named(arrays, column).orElseThrow())
-        .toList();
+    List<Attribute> found =
+        columns.stream()
+            .map(column -> GroupingColumns.named(arrays, column))
+            .flatMap(Optional::stream)
+            .toList();
+    return Optional.of(found).filter(all -> all.size() == columns.size());
   }
 
   /** The source of the groups of an aggregate that gives one row per array. */
