@@ -242,3 +242,18 @@ def test_attributes_that_do_not_exist_name_the_nearest(holder: Any, name: str, m
         getattr(holder, name)
     with pytest.raises(AttributeError, match="no attribute 'tranpose'. Nearest: transpose"):
         ts.from_numpy(MATRIX).tranpose
+
+
+def test_arrays_that_are_stored_in_other_ways_meet() -> None:
+    stack = np.ones((2, 3, 3)) + np.eye(3)
+    volume, batch = ts.from_numpy(stack), ts.from_numpy(stack, batch=True)
+    np.testing.assert_allclose(np.linalg.solve(volume, ts.from_numpy(np.ones((2, 3, 1)))).compute(), np.full((2, 3, 1), 0.25))
+    np.testing.assert_array_equal(np.concatenate([batch, volume], 1).compute(), np.concatenate([stack, stack], 1))
+    np.testing.assert_array_equal(ts.where(batch > 1, batch, -1).compute(), np.where(stack > 1, stack, -1))
+    np.testing.assert_array_equal((volume @ volume + ts.from_numpy(np.ones((2, 1, 1)))).compute(), stack @ stack + 1)
+
+
+@pytest.mark.parametrize(("a", "b"), [((0, 3), (3, 2)), ((3, 2), (2, 0)), ((2, 2, 3), (2, 3, 0)), ((2, 0), (0, 3))])
+def test_products_of_integers_without_elements(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    found = ts.from_numpy(np.ones(a, int)) @ ts.from_numpy(np.ones(b, int))
+    np.testing.assert_array_equal(found.compute(), np.ones(a, int) @ np.ones(b, int))

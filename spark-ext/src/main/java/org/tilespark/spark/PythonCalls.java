@@ -27,9 +27,9 @@ public final class PythonCalls {
   }
 
   /**
-   * A DataFrame whose blocks Spark's cache keeps, as one whose plan is what is kept, so that the plans
-   * of its uses do not contain the plan that made it. Without this, a loop whose steps use an array
-   * several times has plans that grow exponentially, though each step is kept.
+   * A DataFrame whose blocks Spark's cache keeps, as one whose plan is what is kept, so that the
+   * plans of its uses do not contain the plan that made it. Without this, a loop whose steps use an
+   * array several times has plans that grow exponentially, though each step is kept.
    *
    * @param df a DataFrame of a classic session
    * @return {@code df} itself if the cache does not keep it

@@ -107,12 +107,16 @@ class ForeignBytesTest {
     Map<String, Set<String>> users = new TreeMap<>(all);
     users
         .keySet()
-        .removeIf(name -> !name.matches("org/tilespark/spark/(source/npy|source/contiguous|numpy|transfer)/.*"));
+        .removeIf(
+            name ->
+                !name.matches(
+                    "org/tilespark/spark/(source/npy|source/contiguous|numpy|transfer)/.*"));
     Pattern access =
         Pattern.compile(
             "(sun/misc/Unsafe|org/apache/spark/unsafe/Platform|java/lang/invoke/VarHandle)");
     assertEquals(converters, referring(users, access).keySet());
-    for (String user : new String[] {"source/contiguous/ContiguousReader", "transfer/UnpackBlock"}) {
+    for (String user :
+        new String[] {"source/contiguous/ContiguousReader", "transfer/UnpackBlock"}) {
       assertTrue(all.get("org/tilespark/spark/" + user).contains(numpy + "NpyDecoder"), user);
     }
     for (String user : new String[] {"source/npy/NpyBlockWriter", "transfer/PackBlock"}) {

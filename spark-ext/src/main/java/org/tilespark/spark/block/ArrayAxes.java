@@ -8,9 +8,9 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * The axes of an array of any number of axes in a DataFrame of blocks. Those of a matrix or a volume
- * come last. Each axis before them, a leading axis, is a further column with an index: blocks have
- * extent 1 along it. Immutable.
+ * The axes of an array of any number of axes in a DataFrame of blocks. Those of a matrix or a
+ * volume come last. Each axis before them, a leading axis, is a further column with an index:
+ * blocks have extent 1 along it. Immutable.
  *
  * @param leading the column of each leading axis, outermost first; empty for a matrix or a volume
  * @param kind the blocks' kind

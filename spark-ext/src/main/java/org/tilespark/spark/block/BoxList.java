@@ -87,7 +87,8 @@ public final class BoxList {
    */
   public void check(long[] extents, BlockKind kind, boolean mayHaveHoles, String operator) {
     String advice = " (" + Missing.HELP + "); " + StaleMetadata.HELP;
-    Optional<String> defect = Coverage.defect(ArrayAxes.of(kind), extents, toArray(), mayHaveHoles, advice);
+    Optional<String> defect =
+        Coverage.defect(ArrayAxes.of(kind), extents, toArray(), mayHaveHoles, advice);
     if (defect.isPresent()) {
       throw new IllegalArgumentException(defect.get() + " (in " + operator + ")");
     }

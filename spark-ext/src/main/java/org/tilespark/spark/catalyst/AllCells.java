@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 
 /**
  * Marks plans whose blocks are exactly the cells of the tiling that their metadata state, because
- * their inputs were checked. Without marks, each use would repeat the plan for a check. A
- * mark may get lost, then blocks are checked once more.
+ * their inputs were checked. Without marks, each use would repeat the plan for a check. A mark may
+ * get lost, then blocks are checked once more.
  */
 public final class AllCells {
   private static final TreeNodeTag<Boolean> MARK = new TreeNodeTag<>("tilespark.allCells");

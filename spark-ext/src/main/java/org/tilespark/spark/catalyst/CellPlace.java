@@ -3,8 +3,8 @@ package org.tilespark.spark.catalyst;
 import org.tilespark.spark.block.BlockKind;
 
 /**
- * An expression that gives the place or size of a block in another array of the same elements, whose
- * cells are the cells of a tiling.
+ * An expression that gives the place or size of a block in another array of the same elements,
+ * whose cells are the cells of a tiling.
  */
 public interface CellPlace {
   /** The kind of the blocks whose places and sizes are read. */

@@ -78,8 +78,8 @@ public abstract class LogicalBlockNode extends LogicalPlan {
   }
 
   /**
-   * True if the node's blocks are exactly the cells of the tiling that their metadata state (otherwise
-   * the query fails), so that no operator need check them again.
+   * True if the node's blocks are exactly the cells of the tiling that their metadata state
+   * (otherwise the query fails), so that no operator need check them again.
    */
   public boolean givesAllCells() {
     return false;

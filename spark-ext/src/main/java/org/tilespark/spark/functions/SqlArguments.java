@@ -43,8 +43,7 @@ final class SqlArguments {
     return constants.entrySet().stream()
         .<Expression>map(
             each ->
-                new NamedArgumentExpression(
-                    each.getKey(), Literal$.MODULE$.apply(each.getValue())))
+                new NamedArgumentExpression(each.getKey(), Literal$.MODULE$.apply(each.getValue())))
         .toList();
   }
 

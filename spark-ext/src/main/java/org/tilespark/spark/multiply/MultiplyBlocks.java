@@ -16,9 +16,9 @@ import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.exchange.BlockPartitioning;
 import org.tilespark.spark.exchange.PartitionsBlocks;
+import org.tilespark.spark.options.Missing;
 import scala.collection.immutable.Seq;
 
 /**

@@ -89,7 +89,8 @@ public final class CheapChecks extends Rule<LogicalPlan> {
   }
 
   /**
-   * True if a plan reads a whole array that is stored in a tiling, so that its blocks need no check.
+   * True if a plan reads a whole array that is stored in a tiling, so that its blocks need no
+   * check.
    *
    * @param places columns of the plan with the places and sizes of its blocks
    */

@@ -45,9 +45,9 @@ import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.block.StatedExtents;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.block.UsualShape;
+import org.tilespark.spark.catalyst.AllCells;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.CellPlace;
-import org.tilespark.spark.catalyst.AllCells;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleSpec;
@@ -450,7 +450,10 @@ public final class ReblockPlans {
     volume.addAll(BlockKind.VOLUME.sizeColumns());
     List<Attribute> whole = new ArrayList<>();
     for (String name : volume) {
-      output.stream().filter(column -> column.name().equals(name)).findFirst().ifPresent(whole::add);
+      output.stream()
+          .filter(column -> column.name().equals(name))
+          .findFirst()
+          .ifPresent(whole::add);
     }
     if (whole.size() < volume.size() && plan instanceof Project project) {
       return Attributes.below(project, block)
@@ -479,8 +482,7 @@ public final class ReblockPlans {
       }
       kept *= extents.get().extent(axis);
     }
-    return kept == all.get().elements()
-        && isTiled(plan, whole, BlockKind.VOLUME, frame.operator());
+    return kept == all.get().elements() && isTiled(plan, whole, BlockKind.VOLUME, frame.operator());
   }
 
   /** True if a projection counts the cells of another tiling as those of this one. */
@@ -489,8 +491,7 @@ public final class ReblockPlans {
     Set<BlockKind> kinds = new HashSet<>();
     for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
       if (Attributes.indexOf(places, each.toAttribute()) >= 0) {
-        boolean isReshaped =
-            each instanceof Alias alias && alias.child() instanceof CellPlace;
+        boolean isReshaped = each instanceof Alias alias && alias.child() instanceof CellPlace;
         if (!isReshaped) {
           return false;
         }
@@ -539,8 +540,7 @@ public final class ReblockPlans {
   }
 
   private GridCheck check() {
-    return new GridCheck(
-        frame.kind(), blockShape, ScalaInterop.option(extents), frame.operator());
+    return new GridCheck(frame.kind(), blockShape, ScalaInterop.option(extents), frame.operator());
   }
 
   /**

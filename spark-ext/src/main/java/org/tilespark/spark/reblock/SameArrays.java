@@ -151,8 +151,8 @@ public final class SameArrays {
   }
 
   /**
-   * The columns of the marked arrays, found by the names of the marks' columns; empty if a projection
-   * has computed one of these.
+   * The columns of the marked arrays, found by the names of the marks' columns; empty if a
+   * projection has computed one of these.
    */
   private static Optional<List<Attribute>> named(MarkCells marks, List<Attribute> columns) {
     List<Attribute> arrays = ScalaInterop.list(marks.inputs());

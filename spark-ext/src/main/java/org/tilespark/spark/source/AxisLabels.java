@@ -6,8 +6,8 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 
 /**
- * Names and distances of a stored array's axes, which the metadata of the column {@code values} keep.
- * Immutable.
+ * Names and distances of a stored array's axes, which the metadata of the column {@code values}
+ * keep. Immutable.
  *
  * @param names name of each axis, "" for one without; empty if no axis has one
  * @param spacing distance between neighbouring elements along each axis; empty if unknown
@@ -42,8 +42,7 @@ public record AxisLabels(List<String> names, List<Double> spacing) implements Se
       stored.putStringArray(NAMES, names.toArray(new String[0]));
     }
     if (!spacing.isEmpty()) {
-      stored.putDoubleArray(
-          SPACING, spacing.stream().mapToDouble(Double::doubleValue).toArray());
+      stored.putDoubleArray(SPACING, spacing.stream().mapToDouble(Double::doubleValue).toArray());
       stored.putLongArray(SHAPE, extents);
     }
     return stored.build();

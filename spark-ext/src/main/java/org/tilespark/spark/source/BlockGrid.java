@@ -11,8 +11,8 @@ import org.tilespark.layout.Shape;
 /**
  * The regular tiling by which a source cuts its array into blocks: full blocks of one shape, ragged
  * at the far edges. Blocks are numbered in row-major order, or with the first axis varying fastest.
- * Axes before the last three are leading axes (see {@link org.tilespark.spark.block.ArrayAxes}), along
- * which blocks have extent 1.
+ * Axes before the last three are leading axes (see {@link org.tilespark.spark.block.ArrayAxes}),
+ * along which blocks have extent 1.
  *
  * <p>Immutable.
  */

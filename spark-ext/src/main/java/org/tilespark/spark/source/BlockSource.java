@@ -53,8 +53,8 @@ public interface BlockSource extends Serializable {
   }
 
   /**
-   * The axes of {@link #grid} and their columns: those of a matrix or a volume, after leading axes if
-   * there are more than three. A format whose axes have names overrides this.
+   * The axes of {@link #grid} and their columns: those of a matrix or a volume, after leading axes
+   * if there are more than three. A format whose axes have names overrides this.
    */
   default ArrayAxes axes() {
     return ArrayAxes.ofStored(Collections.nCopies(grid().rank(), ""));

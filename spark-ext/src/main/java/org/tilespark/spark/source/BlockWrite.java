@@ -261,9 +261,7 @@ public final class BlockWrite {
   }
 
   private Shape extents() {
-    return sink.statedExtents(blocks.rank())
-        .or(blocks::extents)
-        .orElseGet(this::measuredExtents);
+    return sink.statedExtents(blocks.rank()).or(blocks::extents).orElseGet(this::measuredExtents);
   }
 
   /**
@@ -318,9 +316,7 @@ public final class BlockWrite {
 
   private Column size(int axis) {
     int before = blocks.leading().size();
-    return axis < before
-        ? functions.lit(1)
-        : column(blocks.schema().sizes().get(axis - before));
+    return axis < before ? functions.lit(1) : column(blocks.schema().sizes().get(axis - before));
   }
 
   private Row first(Dataset<Row> query, String purpose) {

@@ -49,8 +49,7 @@ public enum KnownFormat {
     if (known.isPresent()) {
       return "; it is " + known.get().what;
     }
-    boolean isHtml =
-        new String(head, StandardCharsets.ISO_8859_1).stripLeading().startsWith("<");
+    boolean isHtml = new String(head, StandardCharsets.ISO_8859_1).stripLeading().startsWith("<");
     return isHtml ? "; it is XML or HTML text, perhaps an error page of a download" : "";
   }
 

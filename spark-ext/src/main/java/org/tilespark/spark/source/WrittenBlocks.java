@@ -19,8 +19,8 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 
 /**
- * The columns of a DataFrame that is written as one array: those of its blocks, and for each leading
- * axis one further column of whole numbers. Immutable.
+ * The columns of a DataFrame that is written as one array: those of its blocks, and for each
+ * leading axis one further column of whole numbers. Immutable.
  *
  * @param schema the blocks' columns
  * @param axes the axes of the array
@@ -35,8 +35,7 @@ public record WrittenBlocks(
     ArrayMetadata metadata,
     Optional<Shape> extents) {
   private static final List<DataType> WHOLE =
-      List.of(
-          DataTypes.LongType, DataTypes.IntegerType, DataTypes.ShortType, DataTypes.ByteType);
+      List.of(DataTypes.LongType, DataTypes.IntegerType, DataTypes.ShortType, DataTypes.ByteType);
 
   /** Copies the list. */
   public WrittenBlocks {
@@ -53,8 +52,7 @@ public record WrittenBlocks(
     String who = "format " + format.name();
     BlockSchema schema = BlockSchema.find(columns, kind(columns, who), who);
     schema.requireNoHalo(who);
-    List<Integer> further =
-        schema.further(IntStream.range(0, columns.length()).boxed().toList());
+    List<Integer> further = schema.further(IntStream.range(0, columns.length()).boxed().toList());
     List<String> names = further.stream().map(at -> columns.fields()[at].name()).toList();
     for (int at : further) {
       if (!WHOLE.contains(columns.fields()[at].dataType())) {

@@ -152,6 +152,10 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
   private void runArray(List<Box> boxes) {
     ArrayProgram.Part part = part(boxes);
     List<Label> labels = labels(part.place(), carried.kept(arrays.row()));
+    if (labels.isEmpty()) {
+      arrays.check();
+      return;
+    }
     begin(part);
     arrays.put(pipeline);
     underWay += labels.size();
@@ -231,7 +235,10 @@ abstract class StageResults<R> implements Iterator<R>, AutoCloseable {
     pieces.start(result.offset(), result.sizes());
     while (pieces.advance()) {
       Box place = Box.between(pieces.low(), pieces.high());
-      labels.add(new Label(Box.at(pieces.source(), place.sizes()), place, keys(pieces), further));
+      List<long[]> keys = keys(pieces);
+      if (output.keys() == null || !keys.isEmpty()) { // no task needs it if the result is empty
+        labels.add(new Label(Box.at(pieces.source(), place.sizes()), place, keys, further));
+      }
     }
     return labels;
   }

@@ -61,7 +61,9 @@ class CoverageTest {
 
   private static Optional<String> volume(long[] extents, List<long[]> boxes) {
     return Coverage.defect(
-        ArrayAxes.of(BlockKind.VOLUME), extents, boxes.stream().flatMapToLong(Arrays::stream).toArray());
+        ArrayAxes.of(BlockKind.VOLUME),
+        extents,
+        boxes.stream().flatMapToLong(Arrays::stream).toArray());
   }
 
   private static void split(

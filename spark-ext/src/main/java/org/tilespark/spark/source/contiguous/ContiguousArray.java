@@ -10,8 +10,8 @@ import org.tilespark.spark.numpy.NpyType;
  * @param shape extents, leading axes first
  * @param type type of the numbers
  * @param bigEndian true if the numbers' first byte is the highest
- * @param firstAxisFastest true if of a matrix or a volume the first axis is the contiguous one, as in
- *     Fortran; leading axes are the slowest ones in either case
+ * @param firstAxisFastest true if of a matrix or a volume the first axis is the contiguous one, as
+ *     in Fortran; leading axes are the slowest ones in either case
  * @param dataOffset bytes before the numbers
  * @param scaling the values that the numbers stand for
  */

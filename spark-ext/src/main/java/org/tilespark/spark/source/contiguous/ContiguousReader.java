@@ -1,8 +1,5 @@
 package org.tilespark.spark.source.contiguous;
 
-import org.tilespark.spark.source.BlockReader;
-import org.tilespark.spark.source.BoxRuns;
-import org.tilespark.spark.source.StoredInput;
 import java.io.IOException;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -13,6 +10,9 @@ import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyDecoder;
+import org.tilespark.spark.source.BlockReader;
+import org.tilespark.spark.source.BoxRuns;
+import org.tilespark.spark.source.StoredInput;
 
 /**
  * Brings single blocks of a file into memory outside the heap: row-major, decoded to the columns'
@@ -114,13 +114,7 @@ final class ContiguousReader implements BlockReader {
     try (ArrowBuf real = values == null ? null : allocator.buffer(bytes);
         ArrowBuf imaginary = imag == null ? null : allocator.buffer(bytes)) {
       gather(
-          source.inFileOrder(extents),
-          source.inFileOrder(offset),
-          fileSize,
-          real,
-          0,
-          imaginary,
-          0);
+          source.inFileOrder(extents), source.inFileOrder(offset), fileSize, real, 0, imaginary, 0);
       long[] own = source.axes().own(fileSize);
       TransposeProblem problem =
           new TransposeProblem(

@@ -1,9 +1,5 @@
 package org.tilespark.spark.source.contiguous;
 
-import org.tilespark.spark.source.AxisLabels;
-import org.tilespark.spark.source.BlockGrid;
-import org.tilespark.spark.source.BlockReader;
-import org.tilespark.spark.source.BlockSource;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
@@ -18,6 +14,10 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.AxisLabels;
+import org.tilespark.spark.source.BlockGrid;
+import org.tilespark.spark.source.BlockReader;
+import org.tilespark.spark.source.BlockSource;
 
 /**
  * An array whose numbers are one after the other in one file, as a source of blocks. Immutable.
@@ -132,9 +132,7 @@ public record ContiguousSource(
   @Override
   public ArrayAxes axes() {
     return ArrayAxes.ofStored(
-        labels.names().isEmpty()
-            ? Collections.nCopies(array.shape().rank(), "")
-            : labels.names());
+        labels.names().isEmpty() ? Collections.nCopies(array.shape().rank(), "") : labels.names());
   }
 
   @Override

@@ -1,6 +1,5 @@
 package org.tilespark.spark.source.contiguous;
 
-import org.tilespark.spark.source.StoredInput;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -9,11 +8,12 @@ import java.util.zip.ZipException;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.tilespark.spark.source.StoredInput;
 
 /**
- * The decompressed bytes of a gzip file. They can only be read forward: a position before the last one
- * starts again at the file's first byte, so callers read in ascending order. Memory does not grow with
- * the file. Used by one thread.
+ * The decompressed bytes of a gzip file. They can only be read forward: a position before the last
+ * one starts again at the file's first byte, so callers read in ascending order. Memory does not
+ * grow with the file. Used by one thread.
  */
 final class GzipInput implements StoredInput {
   private static final int BUFFER_BYTES = 64 << 10;

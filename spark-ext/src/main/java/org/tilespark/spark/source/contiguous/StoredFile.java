@@ -1,9 +1,5 @@
 package org.tilespark.spark.source.contiguous;
 
-import org.tilespark.spark.source.IoReasons;
-import org.tilespark.spark.source.KnownFormat;
-import org.tilespark.spark.source.StorePaths;
-import org.tilespark.spark.source.StoredInput;
 import java.io.BufferedInputStream;
 import java.io.Closeable;
 import java.io.EOFException;
@@ -21,6 +17,10 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.tilespark.spark.source.IoReasons;
+import org.tilespark.spark.source.KnownFormat;
+import org.tilespark.spark.source.StorePaths;
+import org.tilespark.spark.source.StoredInput;
 
 /**
  * One file as the driver found it, by which tasks detect another one in its place. Immutable.

@@ -11,14 +11,14 @@ import java.util.Map;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.AxisLabels;
-import org.tilespark.spark.source.contiguous.ContiguousArray;
 import org.tilespark.spark.source.KnownFormat;
+import org.tilespark.spark.source.contiguous.ContiguousArray;
 import org.tilespark.spark.source.contiguous.StoredFile;
 
 /**
- * Reads the header of a NIfTI file: version 1 of 348 bytes, as nifti1.h of the NIfTI DFWG lays it out,
- * or version 2 of 540 bytes. The byte order is the one in which the first number is the header's
- * length. Stateless.
+ * Reads the header of a NIfTI file: version 1 of 348 bytes, as nifti1.h of the NIfTI DFWG lays it
+ * out, or version 2 of 540 bytes. The byte order is the one in which the first number is the
+ * header's length. Stateless.
  */
 final class NiftiHeader {
   private static final int BYTES_1 = 348;
@@ -189,7 +189,6 @@ final class NiftiHeader {
       spacing.add(is1 ? header.getFloat(80 + 4 * axis) : header.getDouble(112 + 8 * axis));
     }
     boolean fits = spacing.stream().allMatch(each -> each > 0 && each <= Double.MAX_VALUE);
-    return new AxisLabels(
-        ordered(AXES.subList(0, rank)), fits ? ordered(spacing) : List.of());
+    return new AxisLabels(ordered(AXES.subList(0, rank)), fits ? ordered(spacing) : List.of());
   }
 }

@@ -10,9 +10,9 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSource;
-import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.FormatOptions;
 import org.tilespark.spark.source.StorePaths;
+import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.contiguous.StoredFile;
 
 /**
@@ -35,8 +35,7 @@ record NiftiOptions(String path, Optional<String> blockShape, Optional<ElementTy
   @Override
   public NiftiOptions overriddenBy(CaseInsensitiveStringMap query) {
     NiftiOptions asked = of(FormatOptions.ofQuery(query, path));
-    return new NiftiOptions(
-        path, asked.blockShape.or(() -> blockShape), asked.as.or(() -> as));
+    return new NiftiOptions(path, asked.blockShape.or(() -> blockShape), asked.as.or(() -> as));
   }
 
   @Override

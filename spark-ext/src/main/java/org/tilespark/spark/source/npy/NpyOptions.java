@@ -16,10 +16,10 @@ import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSource;
-import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.FormatOptions;
 import org.tilespark.spark.source.PosixTarget;
 import org.tilespark.spark.source.StorePaths;
+import org.tilespark.spark.source.contiguous.ContiguousSource;
 
 /**
  * The options of {@code format("npy")}; names are matched without regard to case.
@@ -60,8 +60,7 @@ public record NpyOptions(
   static final String DTYPE = "dtype";
   static final String DURABLE = "durable";
 
-  private static final List<String> NAMES =
-      List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
+  private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
 
   /**
    * Reads the options.

@@ -6,7 +6,8 @@ import org.tilespark.spark.source.BlockFormat;
 
 /**
  * The data source {@code raw}: a file with the numbers of one array one after the other, after a
- * header of any kind, as a DataFrame of blocks. Reads only. A file that gzip compressed is read, too.
+ * header of any kind, as a DataFrame of blocks. Reads only. A file that gzip compressed is read,
+ * too.
  *
  * <pre>{@code
  * spark.read().format("raw").option("shape", "300,512,512").option("dtype", ">u2")

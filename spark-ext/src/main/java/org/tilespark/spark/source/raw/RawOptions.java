@@ -14,10 +14,10 @@ import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSource;
-import org.tilespark.spark.source.contiguous.ContiguousArray;
-import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.FormatOptions;
 import org.tilespark.spark.source.StorePaths;
+import org.tilespark.spark.source.contiguous.ContiguousArray;
+import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.contiguous.StoredFile;
 
 /**
@@ -173,13 +173,9 @@ record RawOptions(
         ErrorBoundary.FILES.call(
             () ->
                 StoredFile.open(
-                    path,
-                    RawDataSource.FORMAT,
-                    conf,
-                    (file, first) -> checked(file, array)));
+                    path, RawDataSource.FORMAT, conf, (file, first) -> checked(file, array)));
     return Optional.of(
-        ContiguousSource.of(
-            RawDataSource.FORMAT, found, array, AxisLabels.NONE, blockShape, as));
+        ContiguousSource.of(RawDataSource.FORMAT, found, array, AxisLabels.NONE, blockShape, as));
   }
 
   /** The file, which is not compressed if it has just the expected length. */

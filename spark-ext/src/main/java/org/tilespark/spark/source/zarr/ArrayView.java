@@ -1,7 +1,6 @@
 package org.tilespark.spark.source.zarr;
 
 import java.io.Serializable;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -136,10 +135,11 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
     return extents;
   }
 
-  /** Values for each axis, for example names or distances, reduced to the kept axes; none if there are none. */
+  /**
+   * Values for each axis, for example names or distances, reduced to the kept axes; none if there
+   * are none.
+   */
   <T> List<T> ofKept(List<T> perAxis) {
-    return perAxis.isEmpty()
-        ? perAxis
-        : Arrays.stream(kept()).mapToObj(perAxis::get).toList();
+    return perAxis.isEmpty() ? perAxis : Arrays.stream(kept()).mapToObj(perAxis::get).toList();
   }
 }

@@ -58,10 +58,7 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
     int rank = axes.rank();
     NpyType type =
         NpyType.ofBlocks(
-            blocks.schema(),
-            blocks.metadata(),
-            options.type(),
-            "Option " + ZarrWriteOptions.DTYPE);
+            blocks.schema(), blocks.metadata(), options.type(), "Option " + ZarrWriteOptions.DTYPE);
     int width = type.elementBytes();
     Optional<Shape> shards = options.shards(axes);
     Shape chunk =
@@ -79,7 +76,10 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
     }
     ChunkLayout layout =
         new ChunkLayout.Leaf(
-            chunk, Permutation.of(order), false, encoders.stream().map(ByteEncoder::codec).toList());
+            chunk,
+            Permutation.of(order),
+            false,
+            encoders.stream().map(ByteEncoder::codec).toList());
     if (shards.isPresent()) {
       requireDivides(chunk, shards.get());
       layout =

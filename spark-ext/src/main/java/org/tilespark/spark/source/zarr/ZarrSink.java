@@ -99,7 +99,8 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
 
   @Override
   public Optional<Shape> wholeParts(WrittenBlocks blocks, Shape extents) {
-    return Optional.of(WrittenArray.of(options.writing(), blocks, extents).array().layout().shape());
+    return Optional.of(
+        WrittenArray.of(options.writing(), blocks, extents).array().layout().shape());
   }
 
   @Override
@@ -117,7 +118,8 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
             .map(factors -> Pyramid.of(finest, factors, options.writing().takesFirst()));
     WrittenArray written = image.map(pyramid -> pyramid.levels().get(0)).orElse(finest);
     boolean restored = options.writing().type().isEmpty();
-    NpyEncoder encoder = new NpyEncoder(blocks.schema().elementType(), written.array().type(), restored);
+    NpyEncoder encoder =
+        new NpyEncoder(blocks.schema().elementType(), written.array().type(), restored);
     BlockColumns columns = new BlockColumns(blocks, encoder, array.shape(), array.source());
     FileSystem store = StorePaths.fileSystem(directory, conf);
     boolean removed = replace && remove(store);

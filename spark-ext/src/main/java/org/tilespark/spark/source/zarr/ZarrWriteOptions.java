@@ -141,8 +141,7 @@ record ZarrWriteOptions(Map<String, String> given) {
 
   private static Shape shape(String name, String text, ArrayAxes axes) {
     boolean isOwn = text.split(",", -1).length == axes.kind().rank();
-    Shape parsed =
-        Shape.parse("Option " + name, text, isOwn ? axes.kind().rank() : axes.rank());
+    Shape parsed = Shape.parse("Option " + name, text, isOwn ? axes.kind().rank() : axes.rank());
     Shape shape = isOwn ? Shape.of(axes.withLeadingOnes(parsed.toArray())) : parsed;
     for (int axis = 0; axis < axes.rank(); axis++) {
       if (shape.extent(axis) < 1) {

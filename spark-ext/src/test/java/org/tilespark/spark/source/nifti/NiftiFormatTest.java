@@ -108,17 +108,21 @@ class NiftiFormatTest extends SparkTest {
 
   @Tag("versions")
   @ParameterizedTest
-  @CsvSource({"1,a.nii,LITTLE", "1,a.nii,BIG", "2,a.nii,LITTLE", "2,a.nii.gz,BIG", "1,a.nii.gz,BIG"})
+  @CsvSource({
+    "1,a.nii,LITTLE",
+    "1,a.nii,BIG",
+    "2,a.nii,LITTLE",
+    "2,a.nii.gz,BIG",
+    "1,a.nii.gz,BIG"
+  })
   void aSeriesOfVolumes(int version, String name, String order) throws IOException {
     ByteOrder bytes = order.equals("BIG") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
     Path path = file(name, header(version, bytes, 0, 0));
     Dataset<Row> df = load(path);
-    assertArrayEquals(
-        new String[] {"t", "x", "y", "z", "nx", "ny", "nz", "values"}, df.columns());
+    assertArrayEquals(new String[] {"t", "x", "y", "z", "nx", "ny", "nz", "values"}, df.columns());
     var known = df.schema().apply("values").metadata();
     assertEquals("5,4,3", known.getString("tilespark.extents"));
-    assertArrayEquals(
-        new String[] {"t", "x", "y", "z"}, known.getStringArray(AxisLabels.NAMES));
+    assertArrayEquals(new String[] {"t", "x", "y", "z"}, known.getStringArray(AxisLabels.NAMES));
     assertArrayEquals(
         new double[] {0.72, 2, 2, 3.5}, known.getDoubleArray(AxisLabels.SPACING), 1e-6);
     assertEquals(X * Y * Z * T, check(df, 1, 0));
@@ -132,7 +136,8 @@ class NiftiFormatTest extends SparkTest {
     Path path = file("s.nii", header(1, ByteOrder.LITTLE_ENDIAN, 0.5, 100));
     Dataset<Row> df = load(path);
     assertEquals(
-        DataTypes.createArrayType(DataTypes.DoubleType, false), df.schema().apply("values").dataType());
+        DataTypes.createArrayType(DataTypes.DoubleType, false),
+        df.schema().apply("values").dataType());
     assertEquals(X * Y * Z * T, check(df, 0.5, 100));
     assertEquals(X * Y * Z * T, check(load(path, "as", "float"), 0.5, 100));
     Path store = dir.resolve("store");
@@ -149,11 +154,13 @@ class NiftiFormatTest extends SparkTest {
     ByteBuffer pair = header(1, ByteOrder.LITTLE_ENDIAN, 0, 0);
     pair.put(344, "ni1".getBytes(StandardCharsets.US_ASCII));
     refused(pair, "the header of a pair of files (.hdr, .img)");
-    refused(header(1, ByteOrder.LITTLE_ENDIAN, 0, 0).putShort(70, (short) 128), "datatype 128 (RGB");
+    refused(
+        header(1, ByteOrder.LITTLE_ENDIAN, 0, 0).putShort(70, (short) 128), "datatype 128 (RGB");
     refused(header(1, ByteOrder.LITTLE_ENDIAN, 0, 0).putShort(40, (short) 9), "dim[0] is 9");
     refused(header(1, ByteOrder.LITTLE_ENDIAN, 0, 0).putShort(44, (short) -1), "dim[2] is -1");
     refused(header(1, ByteOrder.LITTLE_ENDIAN, 0, 0).putFloat(108, Float.NaN), "vox_offset is NaN");
-    refused(header(1, ByteOrder.LITTLE_ENDIAN, 0, 0).putShort(44, (short) 400), "truncated: expected");
+    refused(
+        header(1, ByteOrder.LITTLE_ENDIAN, 0, 0).putShort(44, (short) 400), "truncated: expected");
     refused(
         header(2, ByteOrder.LITTLE_ENDIAN, 0, 0).putLong(24, Long.MAX_VALUE), "more than 2^63 - 1");
     refused(ByteBuffer.allocate(352), "no NIfTI file: its first number is not 348 or 540");

@@ -29,8 +29,8 @@ import org.tilespark.spark.numpy.HalfFloat;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockRanges;
-import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.SourcePartitionReader;
+import org.tilespark.spark.source.contiguous.ContiguousSource;
 
 /**
  * Any bytes as a whole .npy file, read in blocks: the file is refused by its name, or every element
@@ -99,7 +99,8 @@ class NpyFileFuzzTest {
   }
 
   /** Reads all blocks, and compares each element; returns how many there were. */
-  private static long read(ContiguousSource layout, ArrowMemory memory, byte[] bytes) throws IOException {
+  private static long read(ContiguousSource layout, ArrowMemory memory, byte[] bytes)
+      throws IOException {
     int rank = layout.grid().rank();
     int own = layout.axes().kind().rank();
     long seen = 0;
@@ -133,7 +134,12 @@ class NpyFileFuzzTest {
   }
 
   private static void compare(
-      ContiguousSource layout, long[] offset, long[] size, int part, ArrayData values, byte[] bytes) {
+      ContiguousSource layout,
+      long[] offset,
+      long[] size,
+      int part,
+      ArrayData values,
+      byte[] bytes) {
     long[] extents = layout.grid().extents();
     for (int i = 0; i < values.numElements(); i++) {
       assertFalse(values.isNullAt(i));

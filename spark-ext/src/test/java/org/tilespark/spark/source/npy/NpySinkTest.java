@@ -43,14 +43,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.rows.BlockCursor;
-import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.source.BlockSink;
-import org.tilespark.spark.source.WrittenBlocks;
 import org.tilespark.spark.source.HiddenFiles;
 import org.tilespark.spark.source.MappedWriters;
 import org.tilespark.spark.source.PosixTarget;
+import org.tilespark.spark.source.WrittenBlocks;
 import org.tilespark.spark.testing.SparkTest;
 
 class NpySinkTest extends SparkTest {
@@ -181,14 +181,15 @@ class NpySinkTest extends SparkTest {
     int header = fixture.canonical().length - 3 * volume;
     assertArrayEquals(
         Arrays.copyOfRange(fixture.canonical(), header + volume, header + 2 * volume),
-        Arrays.copyOfRange(
-            Files.readAllBytes(target), header, header + volume));
+        Arrays.copyOfRange(Files.readAllBytes(target), header, header + volume));
     String plan = plan(blocks.where("axis0 = 1")).executedPlan().toString();
     assertTrue(plan.contains("EqualTo(axis0,1)"), plan);
     assertTrue(
         refusal(blocks.where("axis0 <> 1"))
             .contains("no block at axis0 1, x 0, y 0, z 0: expected blocks to hold"));
-    save(blocks.selectExpr("CAST(axis0 AS TINYINT) AS i", "x", "y", "z", "nx", "ny", "nz", "values"));
+    save(
+        blocks.selectExpr(
+            "CAST(axis0 AS TINYINT) AS i", "x", "y", "z", "nx", "ny", "nz", "values"));
     assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
   }
 
@@ -592,8 +593,7 @@ class NpySinkTest extends SparkTest {
       assertThrows(
           java.nio.file.FileAlreadyExistsException.class, () -> second.commit(false, true));
     }
-    var schema =
-        WrittenBlocks.of(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
+    var schema = WrittenBlocks.of(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
     NpyTarget plan = new NpyTarget(file.toString(), header, true, "the blocks", true, schema);
     try (var allocator = new org.apache.arrow.memory.RootAllocator()) {
       String message =
@@ -681,8 +681,7 @@ class NpySinkTest extends SparkTest {
   @Test
   void aFullDiskIsNamedWithItsFigures() throws IOException {
     Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/full")), "there is no /dev/full");
-    var schema =
-        WrittenBlocks.of(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
+    var schema = WrittenBlocks.of(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(1, 1));
     NpyTarget plan = new NpyTarget("/dev/full", header, true, "the blocks", true, schema);
     InternalRow row = plan(blocks("INT", "(0, 0, 1, 1, array(1))")).toRdd().toJavaRDD().first();

@@ -364,8 +364,7 @@ class NpySourceTest extends SparkTest {
     NpyFixture.write(path, new NpyFixture("f4", 30, 50).canonical());
     Dataset<Row> m = load(path);
     NpyFixture.write(path, new NpyFixture("f4", 50, 30).canonical());
-    assertFails(
-        m::collectAsList, "was changed since the DataFrame was made", "Load it again");
+    assertFails(m::collectAsList, "was changed since the DataFrame was made", "Load it again");
     NpyFixture.write(path, new byte[200]);
     assertFails(m::collectAsList, "was changed since", "expected 6128 bytes of", "found 200 of");
   }
@@ -380,11 +379,7 @@ class NpySourceTest extends SparkTest {
     bytes[bytes.length - 1] ^= 1;
     Files.write(path, bytes); // in place
     Files.setLastModifiedTime(path, FileTime.fromMillis(time.toMillis() + 1));
-    assertFails(
-        m::collectAsList,
-        "was changed since",
-        "expected 6128 bytes of",
-        "Load it again");
+    assertFails(m::collectAsList, "was changed since", "expected 6128 bytes of", "Load it again");
     assertFails(m.select("values")::collectAsList, "was changed since");
     assertEquals(1, load(path).where("row = 0 AND col = 0").count());
     Files.setLastModifiedTime(path, time);

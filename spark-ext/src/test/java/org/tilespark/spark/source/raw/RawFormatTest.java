@@ -75,8 +75,7 @@ class RawFormatTest extends SparkTest {
   @Test
   void axesBeforeAVolumeAreColumns() throws IOException {
     NpyFixture fixture = new NpyFixture("i4", 2, 3, 4, 5);
-    Dataset<Row> df =
-        load(numbers(fixture.canonical(), 0), "shape", "2,3,4,5", "dtype", "int32");
+    Dataset<Row> df = load(numbers(fixture.canonical(), 0), "shape", "2,3,4,5", "dtype", "int32");
     assertArrayEquals(fixture.canonical(), npy(df));
     assertEquals(1, df.where("axis0 = 1").count());
   }
@@ -92,8 +91,7 @@ class RawFormatTest extends SparkTest {
     String[] options = {"shape", "60,70", "dtype", "i4", "offset", "4", "blockShape", "7,70"};
     Dataset<Row> df = load(packed, options);
     assertArrayEquals(fixture.canonical(), npy(df.repartition(3)));
-    assertArrayEquals(
-        fixture.canonical(), npy(MatrixBlocks.transpose(MatrixBlocks.transpose(df))));
+    assertArrayEquals(fixture.canonical(), npy(MatrixBlocks.transpose(MatrixBlocks.transpose(df))));
     assertArrayEquals(fixture.canonical(), npy(MatrixBlocks.reblock(df, 20, 20)));
     options[7] = "7,30";
     String cut = reasonOf(() -> load(packed, options));
@@ -145,7 +143,8 @@ class RawFormatTest extends SparkTest {
         }) {
       Path path = dir.resolve("other");
       Files.write(
-          path, (each.bytes + "x".repeat(600)).getBytes(java.nio.charset.StandardCharsets.ISO_8859_1));
+          path,
+          (each.bytes + "x".repeat(600)).getBytes(java.nio.charset.StandardCharsets.ISO_8859_1));
       String reason = reasonOf(() -> spark.read().format(each.format).load(path.toString()));
       assertTrue(reason.contains("it is " + each.found), reason);
     }

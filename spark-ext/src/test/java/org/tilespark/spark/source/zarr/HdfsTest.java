@@ -77,7 +77,8 @@ class HdfsTest extends SparkTest {
     }
     FileSystem store = cluster.getFileSystem();
     assertTrue(store.exists(new org.apache.hadoop.fs.Path("/array/zarr.json")));
-    assertFalse(store.exists(new org.apache.hadoop.fs.Path("/array/c/4/3")), "a chunk of the first");
+    assertFalse(
+        store.exists(new org.apache.hadoop.fs.Path("/array/c/4/3")), "a chunk of the first");
   }
 
   @Test

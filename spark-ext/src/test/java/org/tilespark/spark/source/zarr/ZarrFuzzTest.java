@@ -26,11 +26,15 @@ import org.tilespark.spark.source.BlockReader;
 import org.tilespark.spark.source.codec.ByteCodec;
 import org.tilespark.spark.source.codec.ByteCodecTest;
 
-/** Any bytes as metadata or as a shard: an array, or our error, within the memory of some chunks. */
+/**
+ * Any bytes as metadata or as a shard: an array, or our error, within the memory of some chunks.
+ */
 class ZarrFuzzTest {
   private static final Configuration CONF = conf();
 
-  /** Far more than the chunks of these arrays need, far less than what damaged bytes may ask for. */
+  /**
+   * Far more than the chunks of these arrays need, far less than what damaged bytes may ask for.
+   */
   private static final long MEMORY = 4 << 20;
 
   private static final String BYTES =
@@ -59,7 +63,13 @@ class ZarrFuzzTest {
         .map(text -> Arguments.of((Object) text.getBytes(StandardCharsets.UTF_8)));
   }
 
-  @DictionaryEntries({"\"shape\"", "[1, 2]", "\"fill_value\"", "\"0x7fc0\"", "-9223372036854775808"})
+  @DictionaryEntries({
+    "\"shape\"",
+    "[1, 2]",
+    "\"fill_value\"",
+    "\"0x7fc0\"",
+    "-9223372036854775808"
+  })
   @MethodSource("documents")
   @FuzzTest
   void anyBytesAreMetadataOrRefused(byte[] input) throws IOException {
@@ -84,8 +94,7 @@ class ZarrFuzzTest {
     byte[] numbers = new byte[12];
     Arrays.fill(numbers, (byte) 3);
     byte[] chunk = ByteCodecTest.encode(ByteCodec.GZIP, numbers);
-    ByteBuffer shard =
-        ByteBuffer.allocate(4 * chunk.length + 64).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer shard = ByteBuffer.allocate(4 * chunk.length + 64).order(ByteOrder.LITTLE_ENDIAN);
     for (int i = 0; i < 4; i++) {
       shard.put(chunk);
     }
@@ -123,9 +132,7 @@ class ZarrFuzzTest {
     ZarrNode node = ZarrNode.find(store.toString(), "", CONF).orElseThrow();
     ZarrOptions options =
         ZarrOptions.of(new CaseInsensitiveStringMap(Map.of("path", store.toString())));
-    return node.array()
-        .map(array -> ZarrSource.of(node, array, List.of(), options))
-        .orElse(null);
+    return node.array().map(array -> ZarrSource.of(node, array, List.of(), options)).orElse(null);
   }
 
   private static Configuration conf() {
