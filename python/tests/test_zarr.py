@@ -237,6 +237,10 @@ def test_series_of_xarray_come_back(spark: SparkSession, tmp_path: Path) -> None
     assert back.spacing == x.spacing
     same(back[1:3, 2], values[1:3, 2])
     assert written(tmp_path / "a" / "tas", values).metadata.dimension_names == ("time", "z", "y", "x")
+    opened = xarray.open_zarr(tmp_path / "a", consolidated=False)
+    np.testing.assert_array_equal(opened["tas"].transpose("time", "z", "y", "x").values, values)
+    x.to_zarr(tmp_path / "b", "deep/er/tas", options={"version": 2})
+    assert xarray.open_zarr(tmp_path / "b", group="deep/er", consolidated=False)["tas"].dims == x.dims
 
 
 def test_groups_and_images(spark: SparkSession, tmp_path: Path) -> None:

@@ -103,6 +103,9 @@ def read_zarr(
 ) -> BlockArray:
     """An array in a Zarr store, version 2 or 3, with the names of its axes. Chunks are read when they are needed.
 
+    Coordinates, which xarray stores as other arrays of the group, are not read: state ``spacing`` where it matters. Axes before
+    the last three are not cut; a slice along them reads only its part.
+
     Args:
         path: path of the store or of an array in it; local, or on any file system that Spark reads.
         component: path of the array, or of an image of OME-Zarr, in the store.

@@ -7,8 +7,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.CellPlace;
 import org.tilespark.spark.catalyst.BlockExpression;
-import org.tilespark.spark.catalyst.CellPlace;
 import scala.collection.immutable.Seq;
 
 /**

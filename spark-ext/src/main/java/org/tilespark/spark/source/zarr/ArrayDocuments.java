@@ -57,6 +57,15 @@ final class ArrayDocuments {
     return documents;
   }
 
+  /** The document of a group without attributes. */
+  static byte[] ofGroup(int version) {
+    ObjectNode json = JSON.objectNode().put("zarr_format", version);
+    if (version == 3) {
+      json.put("node_type", "group").putObject("attributes");
+    }
+    return bytes(json);
+  }
+
   static byte[] bytes(JsonNode json) {
     return json.toPrettyString().getBytes(StandardCharsets.UTF_8);
   }

@@ -210,6 +210,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
       }
       image.ifPresent(pyramid -> pyramid.write(sink.directory, target.isClean(), target.conf()));
       StoredObjects objects = new StoredObjects(sink.conf);
+      putGroups(objects);
       Map<Path, byte[]> documents = documents();
       int left = documents.size();
       for (Map.Entry<Path, byte[]> document : documents.entrySet()) {
@@ -227,6 +228,22 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
         }
       }
       committed = true;
+    }
+
+    /** Writes the metadata of groups above the array that are none yet, so that readers find it. */
+    private void putGroups(StoredObjects objects) throws IOException {
+      int version = sink.options.writing().version();
+      FileSystem store = StorePaths.fileSystem(sink.directory, sink.conf);
+      int depth =
+          sink.options.component().isEmpty() ? 0 : sink.options.component().split("/+").length;
+      Path group = sink.directory;
+      for (int i = 0; i < depth; i++) {
+        group = group.getParent();
+        if (!ZarrNode.isNode(ZarrNode.documents(store, group))) {
+          String name = version == 2 ? ZarrNode.GROUP_2 : ZarrNode.VERSION_3;
+          objects.put(new Path(group, name), ByteBuffer.wrap(ArrayDocuments.ofGroup(version)));
+        }
+      }
     }
 
     /**

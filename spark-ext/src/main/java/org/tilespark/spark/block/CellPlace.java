@@ -1,6 +1,4 @@
-package org.tilespark.spark.catalyst;
-
-import org.tilespark.spark.block.BlockKind;
+package org.tilespark.spark.block;
 
 /**
  * An expression that gives the place or size of a block in another array of the same elements,
