@@ -1,6 +1,6 @@
 """numpy's array functions for BlockArrays.
 
-Each takes the arguments of numpy's function. Where numpy has no such function in some version, it is left out.
+Each takes the arguments of numpy's function. Functions that some version of numpy lacks are left out there.
 """
 
 from __future__ import annotations

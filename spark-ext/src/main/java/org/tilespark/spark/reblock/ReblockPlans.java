@@ -434,12 +434,12 @@ public final class ReblockPlans {
   /** As {@link #isTiled}, below projections. */
   private boolean isTiledBelow(LogicalPlan plan, List<Attribute> block) {
     if (!isSaying(block.get(2 * frame.kind().rank()).metadata())) {
-      return isFlatTiling(plan, block);
+      return further.isEmpty() && isFlatTiling(plan, block);
     }
     return plan instanceof Project project && !AllCells.areIn(plan)
         ? Attributes.below(project, block)
             .map(read -> isTiledBelow(project.child(), read))
-            .orElseGet(() -> isReshapedTiling(project, block))
+            .orElseGet(() -> further.isEmpty() && isReshapedTiling(project, block))
         : isTiled(plan, block);
   }
 
@@ -536,7 +536,7 @@ public final class ReblockPlans {
             && checked.grid().get().blockShape().equals(blockShape)
             && checked.grid().get().extents().equals(ScalaInterop.option(extents))
             && ScalaInterop.<Attribute>list(checked.places()).equals(places)
-        : further.isEmpty() && CheapChecks.isStored(check(), plan, places);
+        : CheapChecks.isStored(check(), plan, places);
   }
 
   private GridCheck check() {
@@ -548,8 +548,9 @@ public final class ReblockPlans {
    * another array's blocks, and for results of blockwise operators on them.
    */
   private boolean isTiled(LogicalPlan plan, List<Attribute> block) {
-    return isChecked(plan, block)
-        || AllCells.areIn(plan)
+    // Further columns may be computed above, and then distinguish parts of one array.
+    return plan instanceof AssembleBlocks assembled && assembled.givesAllCells()
+        || further.isEmpty() && (isChecked(plan, block) || AllCells.areIn(plan))
         || plan instanceof ProgramBlocks made
             && made.gives(block)
             && (made.meetsOrGathers() || isOfTiledBlocks(made));
@@ -569,7 +570,8 @@ public final class ReblockPlans {
     List<Attribute> own = made.read().subList(0, blocks.blockColumns().size());
     int rank = blocks.kind().rank();
     ArrayMetadata metadata = ArrayMetadata.of(own.get(2 * rank).metadata());
-    return metadata.extents(rank).isPresent() && metadata.blockShape(rank).isPresent()
+    boolean isStated = metadata.extents(rank).isPresent() && metadata.blockShape(rank).isPresent();
+    return further.isEmpty() && isStated
         ? isTiled(made.child(), own, blocks.kind(), input.operator())
         : read.flatMap(block -> Attributes.belowProjections(made.child(), block))
             .filter(below -> isTiled(below.plan(), below.columns()))

@@ -97,21 +97,28 @@ public record StoredFile(
 
   /** The first bytes of an open file, decompressed. */
   private static final class Head implements First, Closeable {
+    /** More than a header of gzip and the first piece that is read after it. */
+    private static final int MOST_MARKED = 1 << 16;
+
     private final InputStream stream; // owned
     private final boolean isGzip;
     private byte[] read = new byte[0];
 
     Head(InputStream stored) throws IOException {
       InputStream buffered = new BufferedInputStream(stored);
-      buffered.mark(2);
-      this.isGzip = KnownFormat.GZIP.begins(buffered.readNBytes(2));
+      buffered.mark(MOST_MARKED);
+      boolean isMarked = KnownFormat.GZIP.begins(buffered.readNBytes(2));
       buffered.reset();
-      try {
-        this.stream = isGzip ? new GZIPInputStream(buffered) : buffered;
-      } catch (IOException e) { // no valid header
-        buffered.close();
-        throw new IllegalArgumentException("a damaged gzip file: " + e.getMessage(), e);
+      InputStream unpacked = null;
+      if (isMarked) {
+        try {
+          unpacked = new GZIPInputStream(buffered);
+        } catch (ZipException | EOFException e) { // plain numbers may begin with the same two bytes
+          buffered.reset();
+        }
       }
+      this.isGzip = unpacked != null;
+      this.stream = isGzip ? unpacked : buffered;
     }
 
     @Override

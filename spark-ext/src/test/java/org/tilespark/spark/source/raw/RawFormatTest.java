@@ -105,6 +105,20 @@ class RawFormatTest extends SparkTest {
     assertTrue(torn.contains("the gzip stream is damaged or cut off after"), torn);
   }
 
+  /** The first two bytes are those of a gzip file. */
+  @Test
+  void numbersThatLookCompressedAreNumbers() throws IOException {
+    byte[] bytes = new byte[600];
+    bytes[0] = 0x1f;
+    bytes[1] = (byte) 0x8b;
+    Path path = Files.write(dir.resolve("in.raw"), bytes);
+    Dataset<Row> df = load(path, "shape", "20,30", "dtype", "u1");
+    assertEquals(
+        0x1f + 0x8b, df.selectExpr("aggregate(values, 0, (a, b) -> a + b)").head().getInt(0));
+    String npy = reasonOf(() -> spark.read().format("npy").load(path.toString()));
+    assertTrue(npy.contains("not a .npy file"), npy);
+  }
+
   @Test
   void wrongOptionsAreNamed() throws IOException {
     Path path = numbers(new NpyFixture("i4", 3, 4).canonical(), 0);
