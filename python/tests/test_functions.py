@@ -247,8 +247,10 @@ def test_attributes_that_do_not_exist_name_the_nearest(holder: Any, name: str, m
 def test_arrays_that_are_stored_in_other_ways_meet() -> None:
     stack = np.ones((2, 3, 3)) + np.eye(3)
     volume, batch = ts.from_numpy(stack), ts.from_numpy(stack, batch=True)
-    np.testing.assert_allclose(np.linalg.solve(volume, ts.from_numpy(np.ones((2, 3, 1)))).compute(), np.full((2, 3, 1), 0.25))
-    np.testing.assert_array_equal(np.concatenate([batch, volume], 1).compute(), np.concatenate([stack, stack], 1))
+    solved: Any = np.linalg.solve(volume, ts.from_numpy(np.ones((2, 3, 1))))
+    joined: Any = np.concatenate([batch, volume], 1)
+    np.testing.assert_allclose(solved.compute(), np.full((2, 3, 1), 0.25))
+    np.testing.assert_array_equal(joined.compute(), np.concatenate([stack, stack], 1))
     np.testing.assert_array_equal(ts.where(batch > 1, batch, -1).compute(), np.where(stack > 1, stack, -1))
     np.testing.assert_array_equal((volume @ volume + ts.from_numpy(np.ones((2, 1, 1)))).compute(), stack @ stack + 1)
 
