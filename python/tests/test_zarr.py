@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -363,8 +364,8 @@ def test_written_names_spacing_and_arguments(spark: SparkSession, tmp_path: Path
         x.to_zarr(tmp_path / "out", "a/b")
     with pytest.raises(ts.TileSparkError, match="shards of whole chunks"):
         x.to_zarr(tmp_path / "new", chunks=2, shards=3)
-    with pytest.raises(ts.UnsupportedError, match="2 axes or more"):
-        ts.from_numpy(np.arange(3.0)).to_zarr(tmp_path / "new")
+    with pytest.raises(ts.UnsupportedError, match="1 axis or more"):
+        ts.from_numpy(np.arange(3.0)).sum().to_zarr(tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
@@ -441,3 +442,88 @@ def test_tensorstore(spark: SparkSession, tmp_path: Path, driver: str) -> None:
         ts.from_numpy(array).to_zarr(tmp_path / "out", chunks=chunk, overwrite=True, options=options)
         found = tensorstore.open({"driver": driver, "kvstore": f"file://{tmp_path / 'out'}/"}).result()
         np.testing.assert_array_equal(found[...].read().result(), array)
+
+
+def measured() -> Any:
+    xarray = pytest.importorskip("xarray")
+    time = np.datetime64("2026-11-30", "ns") + np.arange(6) * np.timedelta64(1500, "ms")
+    y, x = np.linspace(-1, 1, 5), np.arange(4, dtype="f4")
+    coords = {
+        "time": ("time", time),
+        "y": ("y", y, {"units": "m"}),
+        "x": ("x", x),
+        "angle": (("y", "x"), np.outer(y, x)),
+        "number": ("time", np.arange(6) * 3),
+    }
+    values = np.random.default_rng(5).normal(size=(6, 5, 4))
+    return xarray.DataArray(values, dims=("time", "y", "x"), coords=coords, name="pressure", attrs={"units": "Pa", "bits": [1, 2]})
+
+
+@pytest.mark.parametrize("component", ["pressure", "run/first/pressure"])
+@pytest.mark.parametrize("version", [3, 2])
+def test_coordinates_come_back(spark: SparkSession, tmp_path: Path, component: str, version: int) -> None:
+    xarray = pytest.importorskip("xarray")
+    data, store = measured(), tmp_path / "store.zarr"
+    array = ts.from_xarray(data)
+    array.to_zarr(store, component, options={"version": version})
+    back = ts.read_zarr(store, component)
+    assert back.spacing == (1.5, 0.5, 1.0)
+    xarray.testing.assert_identical(back.to_xarray(), data)
+    xarray.testing.assert_identical(ts.read_zarr(store / component).to_xarray(), data)
+    group = component.rpartition("/")[0] or None
+    with xarray.open_zarr(store, group=group, consolidated=False) as opened:
+        xarray.testing.assert_identical(opened["pressure"].load(), data)
+    spectrum = ts.fft.fft(back, axis=0)
+    spectrum.to_zarr(store, component.replace("pressure", "spectrum"), options={"version": version})
+    with xarray.open_zarr(store, group=group, consolidated=False) as opened:
+        np.testing.assert_array_equal(opened["spectrum"]["freq_time"], np.fft.fftfreq(6, 1.5))
+    assert ts.read_zarr(store, component, select="time:2").to_xarray().equals(data[2].drop_vars(("time", "number")))
+
+
+def test_coordinates_that_xarray_wrote(spark: SparkSession, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    data = measured().assign_coords(kind=("time", list("abcdef")))
+    for version in (2, 3):
+        path = tmp_path / str(version)
+        data.to_dataset().to_zarr(path, zarr_format=version)
+        with pytest.warns(UserWarning, match="'kind' is left out"):
+            back = ts.read_zarr(path, "pressure")
+        xarray.testing.assert_identical(back.to_xarray(), data.drop_vars("kind"))
+    uneven = data.drop_vars("kind").assign_coords(y=[0.0, 1, 3, 4, 9])
+    uneven.to_dataset().to_zarr(tmp_path / "uneven")
+    with pytest.warns(UserWarning, match="axis 'y' are not at equal distances"):
+        back = ts.read_zarr(tmp_path / "uneven", "pressure")
+    assert back.spacing is not None and np.isnan(back.spacing[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ts.read_zarr(tmp_path / "uneven", "pressure", spacing=2).spacing == (2, 2, 2)
+
+
+def test_other_coordinates_are_not_lost(spark: SparkSession, tmp_path: Path) -> None:
+    data = measured()
+    ts.from_xarray(data).to_zarr(tmp_path / "s", "pressure")
+    ts.from_xarray(data * 2).to_zarr(tmp_path / "s", "twice")  # beside the same coordinates
+    moved = ts.from_xarray(data.assign_coords(x=data.x + 1))
+    with pytest.raises(ts.errors.InvalidInputError, match="other coordinates 'x'"):
+        moved.to_zarr(tmp_path / "s", "moved")
+    assert not (tmp_path / "s" / "moved").exists()
+    moved.to_zarr(tmp_path / "s", "moved", overwrite=True)
+    np.testing.assert_array_equal(ts.read_zarr(tmp_path / "s", "moved").to_xarray().x, data.x + 1)
+    with pytest.raises(ts.errors.InvalidInputError, match="overwrite=True"):
+        ts.from_xarray(data).to_zarr(tmp_path / "s", "twice")
+
+
+@pytest.mark.parametrize("options", [{}, {"version": 2}, {"chunks": 5}, {"chunks": 4, "shards": 8}, {"order": "F"}])
+def test_vectors(spark: SparkSession, tmp_path: Path, options: dict[str, Any]) -> None:
+    numbers = np.arange(23) * 0.5 - 3
+    given = {name: options[name] for name in ("chunks", "shards") if name in options}
+    rest = {name: value for name, value in options.items() if name not in given}
+    column = ts.from_numpy(np.tile(numbers, (2, 1)).T)[:, 1]
+    for path, array in ((tmp_path / "row", ts.from_numpy(numbers)), (tmp_path / "column", column)):
+        array.to_zarr(path, **given, options=rest)
+        stored = zarr.open_array(path)
+        assert stored.shape == (23,) and stored.chunks == (given.get("chunks", 23),)
+        np.testing.assert_array_equal(stored[...], numbers)
+        same(ts.read_zarr(path), numbers)
+    with pytest.raises(ts.errors.InvalidInputError, match="an array of 2 axes or more"):
+        ts.from_numpy(numbers).to_zarr(tmp_path / "image", options={"downsample": "1,2"})

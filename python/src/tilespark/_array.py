@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _explain, _leading, _progress, _slices, _transfer
+from . import _blocks, _coordinates, _explain, _leading, _progress, _slices, _transfer
 from ._arguments import flag, integer, integers, many, number, numpy_dtype
 from ._blocks import MATRIX, VOLUME, Kind
 from ._deep import views_of
@@ -1173,12 +1173,13 @@ class BlockArray:
         overwrite: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Writes an array of Zarr 3, in parallel, with the names of the axes and their spacing; it becomes visible when
-        it is complete.
+        """Writes an array of Zarr 3, in parallel, with its attributes, the names of the axes and their spacing; it becomes
+        visible when it is complete.
 
         Args:
             path: path of the store, on any file system that Spark can write.
-            component: path of the array in the store.
+            component: path of the array in the store. The group that holds it gets the coordinates too, as
+                ``xarray.open_zarr`` reads them; without ``component`` there is no group for them.
             chunks: the shape of a chunk; by default the blocks' shape, unless they are very small or large. Of more than three
                 axes those before the last three may be left out, along which chunks are 1 long.
             shards: the shape of a shard, a multiple of ``chunks``; by default each chunk is a file.
@@ -1187,23 +1188,39 @@ class BlockArray:
             options: further options of ``format("zarr")``, such as ``{"compressor": "gzip"}``.
 
         Raises:
-            UnsupportedError: for a vector or a scalar.
+            UnsupportedError: for a scalar.
+            InvalidInputError: if there is an array, or the group has other coordinates of the same name, without ``overwrite``.
         """
         store = _transfer.path_of(self.spark, path)
         flag("overwrite", overwrite)
-        if self._dropped:
-            raise UnsupportedError(
-                f"to_zarr({store!r}) of {self._what}: arrays of 2 axes or more are written; use zarr.save(path, x.compute())"
+        if self._dropped == (1,):
+            self._stored_transpose().to_zarr(
+                path, component, chunks=chunks, shards=shards, dtype=dtype, overwrite=overwrite, options=options
             )
-        spacing = self._labels.stated_spacing()
+            return
+        if self._dropped and self.ndim != 1:
+            raise UnsupportedError(
+                f"to_zarr({store!r}) of {self._what}: arrays of 1 axis or more are written, each of its own; use"
+                " zarr.save(path, x.compute())"
+            )
+        spacing, attributes = self._labels.stated_spacing(), self._labels.attrs
+        coordinates: dict[str, BlockArray] = {}
+        root, group, _ = _coordinates.group_of(store, component)
+        if component and self._labels.has_coordinates():
+            from ._makers import array_of_group
+
+            coordinates, attributes = _coordinates.missing(self, array_of_group(self.spark, root, group), overwrite)
+            if all(dim in self._labels.coordinates(self.shape)[1] for dim in self.dims or ("",)):
+                spacing = None  # the coordinates state it
         given: dict[str, Any] = {
             "component": component,
-            "chunks": None if chunks is None else _zarr_shape("chunks", chunks, self._kind.rank),
-            "shards": None if shards is None else _zarr_shape("shards", shards, self._kind.rank),
+            "chunks": None if chunks is None else _zarr_shape("chunks", chunks, min(self.ndim, self._kind.rank)),
+            "shards": None if shards is None else _zarr_shape("shards", shards, min(self.ndim, self._kind.rank)),
             "dtype": _blocks.supported(self.dtype if dtype is None else dtype).name,
             "extents": numbers(self.shape),
             "dimension_names": None if self.dims is None else ",".join(self.dims),
             "spacing": None if spacing is None else ",".join(map(repr, map(float, spacing))),
+            "attributes": _coordinates.text(attributes),
             **(options or {}),
         }
         with translated("to_zarr"), _progress.shown(self.spark):
@@ -1216,6 +1233,9 @@ class BlockArray:
                 if "[PATH_ALREADY_EXISTS]" not in str(error):
                     raise
                 raise InvalidInputError(f"The array {store} exists; to_zarr(path, overwrite=True) replaces it") from None
+        version = {name: value for name, value in (options or {}).items() if name == "version"}
+        for name, values in coordinates.items():
+            values.to_zarr(root, f"{group}/{name}" if group else name, overwrite=overwrite, options=version)
 
     def _save(self, path: str, dtype: Any, overwrite: bool) -> None:
         """Writes a vector or a scalar, which Spark stores as a matrix, from the driver."""

@@ -160,8 +160,13 @@ class Labels:
                 name = repr(before(self.dims[axis])) if self.dims else str(axis)
                 raise InvalidInputError(
                     f"{operator} needs the spacing of the axis {name}, whose coordinates are uneven or not finite; interpolate"
-                    " to even ones before from_xarray, by data.interp for example, or say from_xarray(data, spacing=...)"
+                    " to even ones before from_xarray, by data.interp for example, or say spacing=... to from_xarray or"
+                    " read_zarr"
                 )
+
+    def has_coordinates(self) -> bool:
+        """Whether an axis has coordinates or frequencies."""
+        return bool(self.coords) or self.frequencies is not None
 
     def coordinates(self, shape: Sequence[int]) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
         """The names of the axes and the coordinates that fit an array of ``shape``, for an xarray.DataArray.
@@ -248,9 +253,7 @@ def labels_of(data_array: Any, spacing: float | Sequence[float] | None) -> Label
     dims = tuple(str(dim) for dim in data_array.dims)
     found = checked_spacing(spacing, len(dims))
     if found is None:
-        found = ()
-        for dim in data_array.dims:
-            found += (_step(dim, np.asarray(data_array.coords[dim])) if dim in data_array.coords else 1.0,)
+        found = tuple(each or 1.0 for each in steps_of(data_array.dims, data_array.coords, "from_xarray"))
     return Labels(
         dims,
         {str(name): data_array.coords[name] for name in data_array.coords},
@@ -260,7 +263,12 @@ def labels_of(data_array: Any, spacing: float | Sequence[float] | None) -> Label
     )
 
 
-def _step(dim: object, values: NDArray) -> float:
+def steps_of(dims: Sequence[Any], coords: Mapping[Any, Any], maker: str) -> list[float | None]:
+    """The distance between the coordinates of each axis, as :func:`labels_of` says; None for an axis without any."""
+    return [_step(dim, np.asarray(coords[dim]), maker) if dim in coords else None for dim in dims]
+
+
+def _step(dim: object, values: NDArray, maker: str) -> float:
     """The distance between coordinates, in seconds for dates and durations; 1 between names, NaN if it is not one number."""
     if len(values) < 2:
         return 1.0
@@ -277,7 +285,7 @@ def _step(dim: object, values: NDArray) -> float:
     else:
         what = f"are not all finite: {values[~np.isfinite(numbers)][0]}"
     warnings.warn(
-        f"from_xarray: the coordinates of the axis {dim!r} {what}. Its spacing is unknown, and what needs it will raise; say"
+        f"{maker}: the coordinates of the axis {dim!r} {what}. Its spacing is unknown, and what needs it will raise; say"
         " spacing=..., or interpolate to even ones",
         stacklevel=4,
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _leading, _transfer
+from . import _blocks, _coordinates, _leading, _transfer
 from ._arguments import flag, integer, integers, numpy_dtype
 from ._array import BlockArray, from_numpy, is_dataframe
 from ._labels import Labels, checked_spacing, labels_of
@@ -85,7 +86,11 @@ def _stored(reader: DataFrameReader, maker: str, path: str, blocks: int | Sequen
         axes = [_leading.StoredAxis(field.name, each, range(each), True) for field, each in zip(leading, lead, strict=True)]
         array = _leading.of_stored(array, axes)
     is_named = len(set(names)) == len(names) and all(names)
-    array._labels = Labels(dims=tuple(names) if is_named else None, spacing=tuple(stored.get("tilespark.stored.spacing", ())) or None)
+    array._labels = Labels(
+        dims=tuple(names) if is_named else None,
+        spacing=tuple(stored.get("tilespark.stored.spacing", ())) or None,
+        attrs=json.loads(stored.get("tilespark.stored.attributes", "{}")),
+    )
     return array
 
 
@@ -101,10 +106,10 @@ def read_zarr(
     missing: str | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """An array in a Zarr store, version 2 or 3, with the names of its axes. Chunks are read when they are needed.
+    """An array in a Zarr store, version 2 or 3, with its attributes and the names of its axes. Chunks are read when they are needed.
 
-    Coordinates, which xarray stores as other arrays of the group, are not read: state ``spacing`` where it matters. Axes before
-    the last three are not cut; a slice along them reads only its part.
+    Coordinates that xarray stored in the same group are read now, where xarray is installed; they give the spacing, for times in
+    seconds. Axes before the last three are not cut; a slice along them reads only its part.
 
     Args:
         path: path of the store or of an array in it; local, or on any file system that Spark reads.
@@ -113,7 +118,7 @@ def read_zarr(
         select: an index for each axis to leave out, ``{"t": 0, "c": 1}``, by name or number.
         blocks: see :func:`read_npy`; by default whole chunks.
         dtype: ``float32`` or ``float64`` to convert while reading; by default the array's own type.
-        spacing: distance between neighbours along the axes; by default the scale of an image.
+        spacing: distance between neighbours along the axes; by default that of the coordinates, else the scale of an image.
         missing: treatment of chunks that are not stored: ``"fill"``, the default, takes the fill value; ``"error"`` raises.
         spark: the session; by default the active one.
 
@@ -127,10 +132,21 @@ def read_zarr(
     for name, value in (("component", component), ("level", level), ("select", select), ("missing", missing)):
         if value is not None:
             reader = reader.option(name, str(value))
-    array = _stored(reader, "read_zarr", _transfer.path_of(spark, path), blocks, dtype)
-    if spacing is not None:
-        array._labels = Labels(dims=array._labels.dims, spacing=checked_spacing(spacing, array.ndim))
+    file = _transfer.path_of(spark, path)
+    array = _stored(reader, "read_zarr", file, blocks, dtype)
+    store, group, name = _coordinates.group_of(file, component)
+    array._labels = _coordinates.read(array_of_group(spark, store, group), array, name, checked_spacing(spacing, array.ndim))
     return array
+
+
+def array_of_group(spark: SparkSession, store: str, group: str) -> Callable[[str], BlockArray]:
+    """A function that reads an array of a group of a Zarr store by its name, without coordinates."""
+
+    def read(name: str) -> BlockArray:
+        component = f"{group}/{name}" if group else name
+        return _stored(spark.read.format("zarr").option("component", component), "read_zarr", store, None)
+
+    return read
 
 
 def read_nifti(

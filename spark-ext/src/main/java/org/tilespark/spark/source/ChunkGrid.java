@@ -10,6 +10,9 @@ import org.tilespark.layout.Shape;
  * @param chunk elements along each axis of a chunk; chunks at the far edges extend beyond the array
  */
 public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
+  /** Bytes from which a chunk is a block: it is then decoded straight into the block's memory. */
+  private static final int LARGE_CHUNK_BYTES = 8 << 20;
+
   /** Is called for each chunk that a box meets. */
   @FunctionalInterface
   public interface Visitor {
@@ -22,7 +25,7 @@ public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
   }
 
   /**
-   * The usual shape of a block: whole chunks, as many as make a block of some MiB.
+   * The usual shape of a block: one large chunk, or as many as make a block of some MiB.
    *
    * @param group elements along each axis of a group of chunks that are stored together, of one
    *     chunk if each is stored separately; a block divides a group or consists of whole groups
@@ -35,6 +38,9 @@ public record ChunkGrid(Shape extents, Shape chunk) implements Serializable {
     for (int axis = 0; axis < rank; axis++) {
       block[axis] = Math.max(1, Math.min(block[axis], extents.extent(axis)));
       size *= block[axis];
+    }
+    if (size >= LARGE_CHUNK_BYTES) {
+      return Shape.of(block);
     }
     long budget = BlockGrid.usualBytes(extents, bytes);
     boolean[] closed = new boolean[rank];

@@ -189,6 +189,6 @@ final class NiftiHeader {
       spacing.add(is1 ? header.getFloat(80 + 4 * axis) : header.getDouble(112 + 8 * axis));
     }
     boolean fits = spacing.stream().allMatch(each -> each > 0 && each <= Double.MAX_VALUE);
-    return new AxisLabels(ordered(AXES.subList(0, rank)), fits ? ordered(spacing) : List.of());
+    return new AxisLabels(ordered(AXES.subList(0, rank)), fits ? ordered(spacing) : List.of(), "");
   }
 }

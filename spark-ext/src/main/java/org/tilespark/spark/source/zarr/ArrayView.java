@@ -2,6 +2,7 @@ package org.tilespark.spark.source.zarr;
 
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.tilespark.layout.Shape;
@@ -20,6 +21,11 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
   /** Copies the list. */
   ArrayView {
     selected = List.copyOf(selected);
+  }
+
+  /** The view of all elements. */
+  static ArrayView whole(Shape array) {
+    return new ArrayView(array, Collections.nCopies(array.rank(), -1L));
   }
 
   /**

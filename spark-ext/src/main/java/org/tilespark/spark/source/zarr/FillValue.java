@@ -24,10 +24,14 @@ import org.tilespark.spark.numpy.NpyType;
  * @param real bits of the number as it is stored, in the lower bits of the long; for a complex
  *     number, those of its real part
  * @param imag bits of the imaginary part of a complex number, otherwise 0
+ * @param isStated true if metadata state the value; otherwise no chunk may be missing
  */
-record FillValue(long real, long imag) implements Serializable {
-  /** The fill value of arrays that state none. */
-  static final FillValue ZERO = new FillValue(0, 0);
+record FillValue(long real, long imag, boolean isStated) implements Serializable {
+  /** The element 0. */
+  static final FillValue ZERO = new FillValue(0, 0, true);
+
+  /** The fill value of arrays that state none, as version 2 allows. */
+  static final FillValue NONE = new FillValue(0, 0, false);
 
   /**
    * Parses the value in metadata: a number, a boolean, {@code "NaN"}, {@code "Infinity"}, {@code
@@ -38,17 +42,20 @@ record FillValue(long real, long imag) implements Serializable {
    */
   static FillValue of(JsonNode node, NpyType type) {
     if (!type.isComplex()) {
-      return new FillValue(part(node, type), 0);
+      return new FillValue(part(node, type), 0, true);
     }
     if (node.isArray() && node.size() == 2) {
-      return new FillValue(part(node.get(0), type), part(node.get(1), type));
+      return new FillValue(part(node.get(0), type), part(node.get(1), type), true);
     }
     // Version 2 may state a real number for a complex type
-    return new FillValue(part(node, type), 0);
+    return new FillValue(part(node, type), 0, true);
   }
 
   /** The value as metadata state it. */
   JsonNode json(NpyType type) {
+    if (!isStated) {
+      return JsonNodeFactory.instance.nullNode();
+    }
     if (!type.isComplex()) {
       return json(real, type);
     }

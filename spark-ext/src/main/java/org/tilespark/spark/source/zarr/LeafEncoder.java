@@ -30,6 +30,7 @@ final class LeafEncoder implements Closeable {
   private final ChunkLayout.Leaf leaf;
   private final List<ByteEncoder> encoders;
   private final int width; // bytes of an element
+  private final boolean leavesOutFill;
   private final byte[] fill; // fill value, repeated to fill two longs
   private final Transposer transposer; // borrowed
   private final CodecMemory memory; // owned
@@ -39,6 +40,7 @@ final class LeafEncoder implements Closeable {
       ChunkLayout.Leaf leaf,
       BufferAllocator allocator,
       Transposer transposer) {
+    this.leavesOutFill = written.array().fill().isStated();
     byte[] element = written.array().fill().element(written.array().type());
     this.leaf = leaf;
     this.encoders = written.encoders();
@@ -80,7 +82,7 @@ final class LeafEncoder implements Closeable {
    */
   int encode(BoxCopy.Block block, long[] low, long[] high, ByteBuffer out) {
     HostMemory elements = elements(block, low, high);
-    if (isFill(elements)) {
+    if (leavesOutFill && isFill(elements)) {
       return NOTHING;
     }
     ByteBuffer bytes =

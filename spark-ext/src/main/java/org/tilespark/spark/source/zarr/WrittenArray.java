@@ -48,7 +48,8 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
   }
 
   /**
-   * The array to which blocks are written.
+   * The array to which blocks are written; of a vector, without the axis of extent 1 that its
+   * blocks have.
    *
    * @param extents extents of the whole array
    * @throws IllegalArgumentException if the options do not fit the blocks
@@ -91,16 +92,45 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
     }
     requireFits(layout.shape(), width, shards.isPresent());
     boolean is3 = options.version() == 3;
+    List<String> names = options.names(rank).orElseGet(() -> names(blocks));
+    boolean isNamed = names.stream().anyMatch(name -> !name.isEmpty());
     ZarrArray array =
         new ZarrArray(
             extents,
             type,
             is3 ? ChunkKeys.ofDefault("/") : ChunkKeys.ofVersion2("."),
-            options.fill(type).orElse(FillValue.ZERO),
+            options.fill(type).orElse(is3 || !isNamed ? FillValue.ZERO : FillValue.NONE),
             layout,
-            options.names(rank).orElseGet(() -> names(blocks)));
-    return new WrittenArray(
-        array, encoders, options.spacing(rank).orElseGet(() -> spacing(blocks, extents)));
+            names);
+    WrittenArray written =
+        new WrittenArray(
+            array, encoders, options.spacing(rank).orElseGet(() -> spacing(blocks, extents)));
+    return options.isVector() ? written.withoutRow() : written;
+  }
+
+  private WrittenArray withoutRow() {
+    ZarrArray vector =
+        new ZarrArray(
+            Shape.of(array.shape().extent(1)),
+            array.type(),
+            array.keys(),
+            array.fill(),
+            withoutRow(array.layout()),
+            array.names().subList(1, 2));
+    return new WrittenArray(vector, encoders, spacing.isEmpty() ? spacing : spacing.subList(1, 2));
+  }
+
+  private static ChunkLayout withoutRow(ChunkLayout layout) {
+    Shape shape = Shape.of(layout.shape().extent(1));
+    Permutation order = Permutation.identity(1);
+    return layout instanceof ChunkLayout.Shard shard
+        ? new ChunkLayout.Shard(shape, order, withoutRow(shard.inner()), shard.index())
+        : new ChunkLayout.Leaf(shape, order, false, ((ChunkLayout.Leaf) layout).codecs());
+  }
+
+  /** The places of blocks in this array. */
+  ArrayView view() {
+    return ArrayView.whole(array.shape());
   }
 
   private static void requireDivides(Shape chunk, Shape shard) {

@@ -47,6 +47,7 @@ record ZarrArray(
 
   /** Checks that chunks and names have the axes of the array, and that its bytes can be counted. */
   ZarrArray {
+    names = List.copyOf(names);
     if (layout.shape().rank() != shape.rank()) {
       throw new IllegalArgumentException(
           "chunks of %s in an array of %s".formatted(layout.shape(), shape));
@@ -66,7 +67,7 @@ record ZarrArray(
 
   /** This array with other names of its axes. */
   ZarrArray named(List<String> others) {
-    return new ZarrArray(shape, type, keys, fill, layout, List.copyOf(others));
+    return new ZarrArray(shape, type, keys, fill, layout, others);
   }
 
   /**
@@ -102,7 +103,7 @@ record ZarrArray(
         keys(Json.field(json, "chunk_key_encoding")),
         FillValue.of(Json.field(json, "fill_value"), type),
         CodecChain.ofVersion3(Json.field(json, "codecs"), chunk, type),
-        List.copyOf(names));
+        names);
   }
 
   /**
@@ -140,10 +141,10 @@ record ZarrArray(
         shape,
         type,
         ChunkKeys.ofVersion2(separator(json, "dimension_separator", ".")),
-        fill == null || fill.isNull() ? FillValue.ZERO : FillValue.of(fill, type),
+        fill == null || fill.isNull() ? FillValue.NONE : FillValue.of(fill, type),
         CodecChain.ofVersion2(
             json.get("compressor"), chunk, type, descr.charAt(0) == '>', order.equals("F")),
-        List.copyOf(names));
+        names);
   }
 
   private static void requireFormat(JsonNode json, int version) {

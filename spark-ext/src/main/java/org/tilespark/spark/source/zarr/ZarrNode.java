@@ -2,13 +2,13 @@ package org.tilespark.spark.source.zarr;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -40,6 +40,9 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
 
   /** Most bytes of a document: more than even the consolidated metadata of a store need. */
   private static final long MOST_BYTES = 64 << 20;
+
+  /** Longest text of attributes that a column's metadata keep, since each plan has a copy. */
+  private static final int MOST_ATTRIBUTES = 16 << 10;
 
   /**
    * The version of a document that was read.
@@ -290,8 +293,13 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     return attributes.filter(document -> document.json.has("multiscales")).isEmpty();
   }
 
-  /** The attributes' names, for messages. */
-  List<String> attributeNames() {
-    return attributes.properties().stream().map(Map.Entry::getKey).toList();
+  /** The user's attributes as a JSON object; "" if there are none, or very many. */
+  String userAttributes() {
+    if (!(attributes instanceof ObjectNode all)) {
+      return "";
+    }
+    ObjectNode own = all.deepCopy().without(List.of(SPACING, ZarrArray.XARRAY_NAMES));
+    String text = own.isEmpty() ? "" : own.toString();
+    return text.length() > MOST_ATTRIBUTES ? "" : text;
   }
 }

@@ -45,7 +45,9 @@ import org.tilespark.spark.source.FormatOptions;
  *   <tr><td>{@code order}</td><td>{@code C} (default) or {@code F}: order of elements in a
  *     chunk</td></tr>
  *   <tr><td>{@code dtype}, {@code extents}</td><td>as those of {@code format("npy")}</td></tr>
- *   <tr><td>{@code fill_value}</td><td>by default 0; chunks full of it are not stored</td></tr>
+ *   <tr><td>{@code fill_value}</td><td>by default 0; chunks full of it are not stored. In version 2
+ *     with names of axes by default {@code null}, since xarray takes elements equal to it for
+ *     missing values</td></tr>
  *   <tr><td>{@code dimension_names}</td><td>{@code "z,y,x"}; by default those that were
  *     read</td></tr>
  *   <tr><td>{@code spacing}</td><td>distances between neighbours, {@code "2,0.5,0.5"}; by default

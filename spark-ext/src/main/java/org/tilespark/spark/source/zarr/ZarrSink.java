@@ -99,8 +99,8 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
 
   @Override
   public Optional<Shape> wholeParts(WrittenBlocks blocks, Shape extents) {
-    return Optional.of(
-        WrittenArray.of(options.writing(), blocks, extents).array().layout().shape());
+    WrittenArray written = WrittenArray.of(options.writing(), blocks, extents);
+    return Optional.of(written.view().blockAxes(written.array().layout().shape()));
   }
 
   @Override

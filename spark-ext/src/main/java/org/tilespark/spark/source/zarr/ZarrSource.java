@@ -27,6 +27,7 @@ import org.tilespark.spark.source.ChunkGrid;
  * @param array the array
  * @param view the part of the array that is read
  * @param spacing distance between neighbouring elements along each axis of the array; may be empty
+ * @param attributes the user's attributes of the array, a JSON object; "" for none
  * @param columnType element type of the columns
  * @param missingIsError true if a chunk that is not stored is an error
  * @param grid the tiling by blocks
@@ -37,6 +38,7 @@ record ZarrSource(
     ZarrArray array,
     ArrayView view,
     List<Double> spacing,
+    String attributes,
     ElementType columnType,
     boolean missingIsError,
     BlockGrid grid)
@@ -66,6 +68,7 @@ record ZarrSource(
         array,
         view,
         spacing,
+        node.userAttributes(),
         columnType,
         options.missing().orElse(false),
         grid);
@@ -94,7 +97,15 @@ record ZarrSource(
             .map(
                 blocks ->
                     new ZarrSource(
-                        path, stamp, array, view, spacing, columnType, missingIsError, blocks));
+                        path,
+                        stamp,
+                        array,
+                        view,
+                        spacing,
+                        attributes,
+                        columnType,
+                        missingIsError,
+                        blocks));
   }
 
   @Override
@@ -134,7 +145,8 @@ record ZarrSource(
     NpyType type = array.type();
     NpyType known =
         columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
-    AxisLabels labels = new AxisLabels(view.ofKept(array.names()), view.ofKept(spacing));
+    AxisLabels labels =
+        new AxisLabels(view.ofKept(array.names()), view.ofKept(spacing), attributes);
     return ArrayMetadata.of(labels.metadata(grid.extents()))
         .withExtents(Shape.of(axes().own(grid.extents())))
         .withBlockShape(Shape.of(axes().own(grid.blockShape())))

@@ -82,18 +82,21 @@ record ZarrTarget(
     @Override
     public void write(BlockCursor blocks, long[] box, int at) throws IOException {
       BlockColumns.Block block = target.columns.block(blocks);
-      requireWhole(block);
-      objects.write(new BoxCopy.Block(elements(block), block.offset(), block.size()));
+      ArrayView view = target.written.view();
+      long[] low = view.offset(block.offset());
+      long[] size = view.size(block.size());
+      requireWhole(block, low, size);
+      objects.write(new BoxCopy.Block(elements(block), low, size));
       block.putPlace(box, at);
     }
 
-    private void requireWhole(BlockColumns.Block block) {
+    private void requireWhole(BlockColumns.Block block, long[] low, long[] size) {
       Shape object = target.written.array().layout().shape();
-      long[] extents = target.columns.extents();
-      for (int axis = 0; axis < extents.length; axis++) {
-        long end = block.offset()[axis] + block.size()[axis];
-        if (block.offset()[axis] % object.extent(axis) != 0
-            || (end % object.extent(axis) != 0 && end != extents[axis])) {
+      Shape extents = target.written.array().shape();
+      for (int axis = 0; axis < low.length; axis++) {
+        long end = low[axis] + size[axis];
+        if (low[axis] % object.extent(axis) != 0
+            || (end % object.extent(axis) != 0 && end != extents.extent(axis))) {
           throw target.columns.defect(
               block.offset(),
               "a block of %s holds parts of chunks or shards of %s, and each is written by one task; reblock the array to %s"

@@ -114,9 +114,19 @@ record ZarrWriteOptions(Map<String, String> given) {
     return text(DTYPE).map(text -> NpyType.parse("Option " + DTYPE, text));
   }
 
-  /** Extents of the whole array, if given. */
+  /** True if the array has one axis: a matrix of one row is written as a vector. */
+  boolean isVector() {
+    return text(BlockFormat.EXTENTS).filter(text -> !text.contains(",")).isPresent();
+  }
+
+  /** The text of an option with a value for each axis of the blocks; a vector's have one more. */
+  private Optional<String> perAxis(String name, String ofRow) {
+    return text(name).map(text -> isVector() ? ofRow + "," + text : text);
+  }
+
+  /** Extents of the whole array, if given; of a vector, those of its matrix. */
   Optional<Shape> extents(int rank) {
-    return text(BlockFormat.EXTENTS)
+    return perAxis(BlockFormat.EXTENTS, "1")
         .map(text -> Shape.parse("Option " + BlockFormat.EXTENTS, text, rank));
   }
 
@@ -136,7 +146,7 @@ record ZarrWriteOptions(Map<String, String> given) {
 
   /** A shape with 1 along leading axes, which may be left out. */
   private Optional<Shape> shape(String name, ArrayAxes axes) {
-    return text(name).map(text -> shape(name, text, axes));
+    return perAxis(name, "1").map(text -> shape(name, text, axes));
   }
 
   private static Shape shape(String name, String text, ArrayAxes axes) {
@@ -207,7 +217,8 @@ record ZarrWriteOptions(Map<String, String> given) {
   }
 
   /**
-   * The fill value as metadata state it, if given.
+   * The fill value as metadata state it, if given. Without it, that of arrays of version 2 whose
+   * axes have names is none, since xarray takes an element equal to it for a missing value.
    *
    * @throws IllegalArgumentException if it is no element of the type
    */
@@ -215,6 +226,9 @@ record ZarrWriteOptions(Map<String, String> given) {
     return text(FILL_VALUE)
         .map(
             text -> {
+              if (text.equals("null") && version() == 2) {
+                return FillValue.NONE;
+              }
               try {
                 return FillValue.of(Json.value(text), type);
               } catch (IllegalArgumentException e) {
@@ -225,7 +239,7 @@ record ZarrWriteOptions(Map<String, String> given) {
 
   /** The names of the axes, if given. */
   Optional<List<String>> names(int rank) {
-    return text(DIMENSION_NAMES)
+    return perAxis(DIMENSION_NAMES, "")
         .map(
             text -> {
               List<String> names = List.of(text.split("\\s*,\\s*", -1));
@@ -238,7 +252,7 @@ record ZarrWriteOptions(Map<String, String> given) {
 
   /** Distances between neighbouring elements along each axis, if given. */
   Optional<List<Double>> spacing(int rank) {
-    return text(SPACING)
+    return perAxis(SPACING, "1")
         .map(
             text -> {
               List<Double> spacing = new ArrayList<>();
@@ -270,6 +284,9 @@ record ZarrWriteOptions(Map<String, String> given) {
 
   /** Elements along each axis that become one in the next scale of an image, if given. */
   Optional<Shape> downsample(ArrayAxes axes) {
+    if (isVector() && given.containsKey(DOWNSAMPLE)) {
+      throw wrong(DOWNSAMPLE, given.get(DOWNSAMPLE), "an array of 2 axes or more");
+    }
     Optional<Shape> factors = shape(DOWNSAMPLE, axes);
     if (factors.isPresent() && factors.get().elements() == 1) {
       throw wrong(DOWNSAMPLE, text(DOWNSAMPLE).orElseThrow(), "a factor above 1, such as 2,2,2");

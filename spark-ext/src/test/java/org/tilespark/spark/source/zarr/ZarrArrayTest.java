@@ -66,7 +66,7 @@ class ZarrArrayTest {
     ChunkLayout.Leaf leaf = (ChunkLayout.Leaf) array.layout();
     assertTrue(leaf.bigEndian());
     assertEquals(1, leaf.order().axis(0));
-    assertEquals(FillValue.ZERO, array.fill());
+    assertEquals(FillValue.NONE, array.fill());
     assertEquals(List.of("y", "x"), array.names());
     assertEquals("1.4", array.keys().of(new long[] {1, 4}));
   }
@@ -126,7 +126,8 @@ class ZarrArrayTest {
         text.matches("[-\\w]*[a-zA-Z]\\w*") && !text.equals("true") ? "'" + text + "'" : text;
     FillValue found = FillValue.of(json("{'f': " + quoted + "}").get("f"), type);
     assertEquals(
-        new FillValue(Long.parseUnsignedLong(real, 16), Long.parseUnsignedLong(imag, 16)), found);
+        new FillValue(Long.parseUnsignedLong(real, 16), Long.parseUnsignedLong(imag, 16), true),
+        found);
   }
 
   @ParameterizedTest

@@ -82,6 +82,27 @@ class ZarrSinkTest extends SparkTest {
     return Files.readAllBytes(file);
   }
 
+  /** xarray would take zeros for missing values if they were the fill value of version 2. */
+  @Test
+  void arraysOfVersion2WithNamesHaveNoFillValue() throws IOException {
+    Dataset<Row> zeros =
+        spark.sql(
+            "SELECT 0L AS row, 0L AS col, 8 AS rows, 8 AS cols, array_repeat(0, 64) AS values");
+    for (String[] options :
+        new String[][] {{}, {"dimension_names", "y,x"}, {"fill_value", "null"}}) {
+      Path target = dir.resolve("v2" + options.length + (options.length == 0 ? "" : options[1]));
+      String[] all = {"version", "2", "chunks", "4,4"};
+      String[] both = Arrays.copyOf(all, all.length + options.length);
+      System.arraycopy(options, 0, both, all.length, options.length);
+      save(zeros, target, both);
+      String metadata = Files.readString(target.resolve(".zarray"));
+      boolean isNull = options.length > 0;
+      assertEquals(isNull, metadata.contains("\"fill_value\" : null"), metadata);
+      assertEquals(isNull, Files.exists(target.resolve("1.1")));
+      assertEquals(0, load(target).filter("exists(values, v -> v != 0)").count());
+    }
+  }
+
   private static final List<String[]> LAYOUTS =
       List.of(
           new String[] {},
