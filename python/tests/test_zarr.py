@@ -396,7 +396,7 @@ def test_pyramids(spark: SparkSession, tmp_path: Path) -> None:
     assert [(axis["name"], axis["type"]) for axis in image["axes"]] == [
         ("t", "time"), ("z", "space"), ("y", "space"), ("x", "space")
     ]
-    written(tmp_path / "s" / "1", np.stack([means(each) for each in series]))
+    written(tmp_path / "s" / "1", means(series))
     labels = data("int32", (13, 20, 9))
     ts.from_numpy(labels).to_zarr(
         tmp_path / "l", chunks=4, shards=8, options={"downsample": "2,2,2", "downsampleMethod": "nearest"}
@@ -406,13 +406,61 @@ def test_pyramids(spark: SparkSession, tmp_path: Path) -> None:
     written(tmp_path / "l" / "2", labels[::4, ::4, ::4])
 
 
-def means(array: Any) -> Any:
-    """The mean of each 1 x 2 x 2 elements, of fewer at the ends."""
-    wide = array.astype("complex128" if array.dtype.kind == "c" else "float64")
-    _, rows, cols = array.shape
-    made = [[wide[:, y : y + 2, x : x + 2].mean(axis=(1, 2)) for x in range(0, cols, 2)] for y in range(0, rows, 2)]
-    stacked = np.stack([np.stack(row, axis=-1) for row in made], axis=1)
-    return (np.rint(stacked) if array.dtype.kind in "iu" else stacked).astype(array.dtype)
+def means(array: Any, factors: tuple[int, ...] = (1, 2, 2)) -> Any:
+    """The mean of each ``factors`` elements along the last axes, of fewer at the ends."""
+    sums, counts = array.astype("complex128" if array.dtype.kind == "c" else "float64"), np.ones(array.shape)
+    for axis, factor in zip(range(-len(factors), 0), factors):
+        starts = np.arange(0, array.shape[axis], factor)
+        sums, counts = np.add.reduceat(sums, starts, axis), np.add.reduceat(counts, starts, axis)
+    return (np.rint(sums / counts) if array.dtype.kind in "iu" else sums / counts).astype(array.dtype)
+
+
+def firsts(array: Any, factors: tuple[int, ...]) -> Any:
+    return array[(Ellipsis,) + tuple(slice(None, None, factor) for factor in factors)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "factors", "method", "levels"),
+    [
+        ("uint16", (13, 20, 9), (2, 2, 2), "mean", 4),
+        ("float32", (2, 3, 5, 9, 8), (1, 2, 2), "mean", 3),
+        ("int32", (13, 20, 9), (2, 2, 2), "nearest", 4),
+    ],
+    ids=["volume", "series", "labels"],
+)
+def test_ome_zarr_reads_pyramids(
+    spark: SparkSession,
+    tmp_path: Path,
+    dtype: str,
+    shape: tuple[int, ...],
+    factors: tuple[int, ...],
+    method: str,
+    levels: int,
+) -> None:
+    from ome_zarr.io import parse_url
+    from ome_zarr.reader import Multiscales, Reader
+    from ome_zarr_models.v05 import Image
+
+    array = data(dtype, shape)
+    finest = np.array((0.5, 4.0, 2.0, 1.0, 0.25)[-len(shape) :])
+    options = {"downsample": ",".join(map(str, factors)), "downsampleMethod": method}
+    x = ts.from_numpy(array, spacing=tuple(finest))
+    x.to_zarr(tmp_path / "a", chunks=4, shards=8, options=options)
+    Image.from_zarr(zarr.open_group(tmp_path / "a", mode="r"))  # the reader takes metadata that this refuses
+    (node,) = Reader(parse_url(tmp_path / "a"))()
+    assert node.first(Multiscales).datasets == [str(level) for level in range(levels)]
+    types = {"t": "time", "c": "channel"}
+    assert node.metadata["axes"] == [{"name": name, "type": types.get(name, "space")} for name in "tczyx"[-len(shape) :]]
+    every = np.array((1,) * (len(shape) - len(factors)) + factors)
+    expected = array
+    for level, (found, steps) in enumerate(zip(node.data, node.metadata["coordinateTransformations"], strict=True)):
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(found.compute(scheduler="synchronous"), expected)
+        scale = [{"type": "scale", "scale": (finest * every**level).tolist()}]
+        # The middle of the elements whose mean this is.
+        shift = [{"type": "translation", "translation": (finest * (every**level - 1.0) / 2).tolist()}]
+        assert steps == (scale + shift if method == "mean" and level > 0 else scale)
+        expected = means(expected, factors) if method == "mean" else firsts(expected, factors)
 
 
 def test_spectra_from_store_to_store(spark: SparkSession, tmp_path: Path) -> None:
