@@ -122,6 +122,16 @@ def test_volumes_multiply_as_stacks_of_matrices():
     equal(ts.from_numpy(A) @ v.mT, A @ B.swapaxes(1, 2))
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_joined_volumes_of_integers_multiply(axis):
+    a = np.arange(48).reshape(2, 4, 6)
+    v, w = ts.from_numpy(a, blocks=(1, 3, 2)), ts.from_numpy(a, blocks=(1, 2, 5))
+    for one, two in ((v, v), (v, w)):
+        both, expected = ts.concatenate([one, two], axis=axis), np.concatenate([a, a], axis=axis)
+        equal(both @ expected.swapaxes(1, 2), expected @ expected.swapaxes(1, 2))
+        equal(both @ both.mT, expected @ expected.swapaxes(1, 2))
+
+
 def test_no_axes():
     x = ts.from_numpy(np.float64(3))
     assert (x.shape, x.ndim, x.size) == ((), 0, 1)

@@ -128,6 +128,30 @@ class ConcatBlocksTest extends SparkTest {
     assertEquals(2, read, () -> explained(sliced));
   }
 
+  @Test
+  void planesOfEachBranchAreMatrices(@TempDir Path dir) {
+    TestArray array = TestArray.volume(ElementType.FLOAT64, 3, 5, 4, 1, 2, 4);
+    String path = dir.resolve("a.npy").toString();
+    blocks(array).write().format("npy").save(path);
+    Dataset<Row> df = spark.read().format("npy").option("blockShape", "1,2,4").load(path);
+    ArrayMetadata planes =
+        ArrayMetadata.empty().withExtents(Shape.of(5, 8)).withBlockShape(Shape.of(2, 4));
+    Dataset<Row> matrices =
+        VolumeBlocks.concat("z", df, df)
+            .select(
+                functions.col("x").as("batch"),
+                functions.col("y").as("row"),
+                functions.col("z").as("col"),
+                functions.col("ny").as("rows"),
+                functions.col("nz").as("cols"),
+                functions.col("values").as("values", planes.toMetadata()));
+    TestArray plane = TestArray.matrix(ElementType.FLOAT64, 5, 4, 2, 4);
+    plane.assertElements(
+        Shape.of(5, 8),
+        at -> new long[] {at[0], at[1] % 4},
+        MatrixBlocks.scale(matrices.where("batch = 0").drop("batch"), 1));
+  }
+
   @ParameterizedTest(name = "{0} and {1}, in blocks of {2} and {3}")
   @CsvSource(
       delimiter = '|',
