@@ -29,8 +29,9 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.RowOptions;
 import org.tilespark.spark.options.RowPolicy;
-import org.tilespark.spark.source.BlockFormat;
+import org.tilespark.spark.source.nifti.NiftiDataSource;
 import org.tilespark.spark.source.npy.NpyDataSource;
+import org.tilespark.spark.source.raw.RawDataSource;
 import org.tilespark.spark.source.zarr.ZarrDataSource;
 
 /**
@@ -41,8 +42,7 @@ import org.tilespark.spark.source.zarr.ZarrDataSource;
  *   <li>the public and protected members of {@link #CALLED} and of their nested types;
  *   <li>the names of {@link #NAMED}, which Spark makes instances of;
  *   <li>the SQL functions, with their arguments in order;
- *   <li>the options of {@code format("npy")}, the keys of the configuration and of columns'
- *       metadata.
+ *   <li>the options of the formats, the keys of the configuration and of columns' metadata.
  * </ul>
  *
  * All other classes are ours to change, public or not. The record is a text, as no release is there
@@ -71,7 +71,9 @@ class PublicApiTest {
           TileSparkExtensions.class,
           TileSparkPlugin.class,
           NpyDataSource.class,
-          ZarrDataSource.class);
+          ZarrDataSource.class,
+          RawDataSource.class,
+          NiftiDataSource.class);
 
   private static final Set<String> OF_ANY_OBJECT = Set.of("equals", "hashCode", "toString");
 
@@ -104,6 +106,7 @@ class PublicApiTest {
             "spark org.tilespark.spark.TileSparkPlugin",
             "sql matrix_multiply(a, b, transposeA",
             "npy blockShape",
+            "nifti as",
             "conf spark.tilespark.backend",
             "metadata tilespark.extents")) {
       assertTrue(recorded.stream().anyMatch(line -> line.startsWith(start)), start);
@@ -122,12 +125,12 @@ class PublicApiTest {
     for (TableFunctions function : TableFunctions.values()) {
       lines.add("sql " + function.signature());
     }
-    for (String format : List.of("npy.Npy", "zarr.Zarr", "zarr.ZarrWrite")) {
-      Class<?> own = Class.forName("org.tilespark.spark.source." + format + "Options");
-      for (Class<?> options : List.of(own, BlockFormat.class)) {
-        for (String option : constants(options)) {
-          lines.add(format.replaceAll("[.].*", " ") + option);
-        }
+    for (String format : List.of("npy.Npy", "zarr.Zarr", "raw.Raw", "nifti.Nifti")) {
+      Class<?> options = Class.forName("org.tilespark.spark.source." + format + "Options");
+      Field names = options.getDeclaredField("NAMES");
+      names.setAccessible(true);
+      for (Object option : (List<?>) names.get(null)) {
+        lines.add(format.replaceAll("[.].*", " ") + option);
       }
     }
     for (ConfigKey<?> key : TileSparkConf.all()) {

@@ -20,6 +20,7 @@ import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * One stored array as the driver found it, in any format: its blocks, the places of their bytes,
@@ -52,28 +53,50 @@ public interface BlockSource extends Serializable {
     return Optional.empty();
   }
 
+  /** Names and distances of the axes of {@link #grid}. */
+  AxisLabels labels();
+
   /**
    * The axes of {@link #grid} and their columns: those of a matrix or a volume, after leading axes
-   * if there are more than three. A format whose axes have names overrides this.
+   * if there are more than three.
    */
   default ArrayAxes axes() {
-    return ArrayAxes.ofStored(Collections.nCopies(grid().rank(), ""));
+    List<String> names = labels().names();
+    return ArrayAxes.ofStored(names.isEmpty() ? Collections.nCopies(grid().rank(), "") : names);
   }
+
+  /** Type of the stored numbers. */
+  NpyType storedType();
 
   /** Type of the elements in the value columns. */
   ElementType columnType();
 
   /** Bytes of an element as it is stored, both parts of a complex number together. */
-  int storedBytes();
+  default int storedBytes() {
+    return storedType().elementBytes();
+  }
 
   /** True if the value columns are {@code values} and {@code imag}. */
-  boolean isComplex();
+  default boolean isComplex() {
+    return storedType().isComplex();
+  }
 
   /**
    * Metadata of the column {@code values}: known facts of the whole array, or of each matrix or
    * volume where there are leading axes.
    */
-  ArrayMetadata metadata();
+  default ArrayMetadata metadata() {
+    // Converted values no longer have the stored type, and must not be written back as that type.
+    NpyType known =
+        columnType() == storedType().columnType()
+            ? storedType()
+            : NpyType.ofColumn(columnType(), isComplex());
+    return ArrayMetadata.of(labels().metadata(grid().extents()))
+        .withExtents(Shape.of(axes().own(grid().extents())))
+        .withBlockShape(Shape.of(axes().own(grid().blockShape())))
+        .withAxes("xyz".substring(0, axes().kind().rank()))
+        .withFileType(known.descr());
+  }
 
   /** The blocks' columns, after those of leading axes. */
   default StructType schema() {

@@ -1,6 +1,7 @@
 package org.tilespark.spark.source;
 
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -8,12 +9,18 @@ import java.util.Optional;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.Suggestions;
+import org.tilespark.spark.numpy.NpyType;
 
 /** A user's options of a format, checked by name; names are matched without regard to case. */
 public final class FormatOptions {
   /** The option that names the stored array. */
   public static final String PATH = "path";
+
+  /** The option for the type of stored numbers. */
+  public static final String DTYPE = "dtype";
 
   /** Keys of Spark's own among a user's options. */
   private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");
@@ -50,15 +57,56 @@ public final class FormatOptions {
   }
 
   /**
-   * The options of a single query, with the path that the table has.
-   *
-   * @param path path of the table, which replaces one among the query's options
+   * The options of a single query, with the path of the table, and the table's {@link
+   * BlockFormat#readOptions} that the query does not state.
    */
-  public static CaseInsensitiveStringMap ofQuery(CaseInsensitiveStringMap query, String path) {
+  public static CaseInsensitiveStringMap ofQuery(
+      CaseInsensitiveStringMap query, BlockFormat table) {
     Map<String, String> options = new HashMap<>(query.asCaseSensitiveMap());
     options.keySet().removeIf(PATH::equalsIgnoreCase);
-    options.put(PATH, path);
+    options.put(PATH, table.path());
+    table
+        .readOptions()
+        .forEach(
+            (name, value) -> {
+              if (value != null && query.getOrDefault(name, "").isBlank()) {
+                options.keySet().removeIf(name::equalsIgnoreCase);
+                options.put(name, value.toString());
+              }
+            });
     return new CaseInsensitiveStringMap(options);
+  }
+
+  /** The options that all formats read, as {@link BlockFormat#readOptions}; can be added to. */
+  public static Map<String, Object> reading(Optional<String> blockShape, Optional<ElementType> as) {
+    Map<String, Object> options = new LinkedHashMap<>();
+    options.put(BlockFormat.BLOCK_SHAPE, blockShape.orElse(null));
+    options.put(
+        BlockFormat.AS,
+        as.map(type -> type == ElementType.FLOAT32 ? "float" : "double").orElse(null));
+    return options;
+  }
+
+  /**
+   * Checks that written numbers will be read as a table's column has them.
+   *
+   * @param type type of the stored numbers
+   * @param as the table's option {@code as}
+   * @throws IllegalArgumentException if not
+   */
+  public static void requireReadBack(NpyType type, Optional<ElementType> as, BlockSchema blocks) {
+    ElementType readBack = as.orElse(type.columnType());
+    if (readBack != blocks.elementType()) {
+      throw new IllegalArgumentException(
+          ("Option %s is %s, which reads back as ARRAY<%s>, and the table's column %s"
+                  + " is ARRAY<%s>; CAST the column")
+              .formatted(
+                  DTYPE,
+                  type.numpyName(),
+                  BlockSchema.sparkType(readBack).sql(),
+                  BlockKind.VALUES,
+                  BlockSchema.sparkType(blocks.elementType()).sql()));
+    }
   }
 
   private void requireKnown(String format, List<String> names) {

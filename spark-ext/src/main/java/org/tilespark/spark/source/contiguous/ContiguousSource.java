@@ -2,7 +2,6 @@ package org.tilespark.spark.source.contiguous;
 
 import java.io.IOException;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
@@ -11,8 +10,6 @@ import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.ArrayAxes;
-import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockGrid;
@@ -130,12 +127,6 @@ public record ContiguousSource(
   }
 
   @Override
-  public ArrayAxes axes() {
-    return ArrayAxes.ofStored(
-        labels.names().isEmpty() ? Collections.nCopies(array.shape().rank(), "") : labels.names());
-  }
-
-  @Override
   public String description() {
     return array.type().numpyName()
         + Arrays.toString(grid.extents())
@@ -144,13 +135,8 @@ public record ContiguousSource(
   }
 
   @Override
-  public int storedBytes() {
-    return array.type().elementBytes();
-  }
-
-  @Override
-  public boolean isComplex() {
-    return array.type().isComplex();
+  public NpyType storedType() {
+    return array.type();
   }
 
   /** The range from the box's first element to its last. */
@@ -181,19 +167,5 @@ public record ContiguousSource(
   public BlockReader open(Configuration conf, BufferAllocator allocator, Transposer transposer)
       throws IOException {
     return new ContiguousReader(file.input(conf), this, conf, allocator, transposer);
-  }
-
-  @Override
-  public ArrayMetadata metadata() {
-    // Converted values no longer have the file's own type, and must not be written back as that
-    // type.
-    NpyType type = array.type();
-    NpyType known =
-        columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
-    return ArrayMetadata.of(labels.metadata(grid.extents()))
-        .withExtents(Shape.of(axes().own(grid.extents())))
-        .withBlockShape(Shape.of(axes().own(grid.blockShape())))
-        .withAxes("xyz".substring(0, axes().kind().rank()))
-        .withFileType(known.descr());
   }
 }

@@ -10,6 +10,7 @@ import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.zip.CRC32;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
@@ -17,6 +18,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.source.IoReasons;
 import org.tilespark.spark.source.KnownFormat;
 import org.tilespark.spark.source.StorePaths;
@@ -93,6 +95,16 @@ public record StoredFile(
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
     }
+  }
+
+  /** As {@link #open}; empty if there is no file. */
+  public static <T> Optional<T> find(
+      String text, String format, Configuration conf, Reader<T> reader) {
+    return ErrorBoundary.FILES.call(
+        () ->
+            StorePaths.exists(text, conf)
+                ? Optional.of(open(text, format, conf, reader))
+                : Optional.empty());
   }
 
   /** The first bytes of an open file, decompressed. */

@@ -1,17 +1,14 @@
 package org.tilespark.spark.source.nifti;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSource;
 import org.tilespark.spark.source.FormatOptions;
-import org.tilespark.spark.source.StorePaths;
 import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.contiguous.StoredFile;
 
@@ -34,8 +31,7 @@ record NiftiOptions(String path, Optional<String> blockShape, Optional<ElementTy
 
   @Override
   public NiftiOptions overriddenBy(CaseInsensitiveStringMap query) {
-    NiftiOptions asked = of(FormatOptions.ofQuery(query, path));
-    return new NiftiOptions(path, asked.blockShape.or(() -> blockShape), asked.as.or(() -> as));
+    return of(FormatOptions.ofQuery(query, this));
   }
 
   @Override
@@ -50,20 +46,12 @@ record NiftiOptions(String path, Optional<String> blockShape, Optional<ElementTy
 
   @Override
   public Map<String, Object> readOptions() {
-    Map<String, Object> options = new LinkedHashMap<>();
-    options.put(BLOCK_SHAPE, blockShape.orElse(null));
-    options.put(AS, as.orElse(null));
-    return options;
+    return FormatOptions.reading(blockShape, as);
   }
 
   @Override
   public Optional<BlockSource> source(Configuration conf) {
-    return ErrorBoundary.FILES
-        .call(
-            () ->
-                StorePaths.exists(path, conf)
-                    ? Optional.of(StoredFile.open(path, name(), conf, NiftiHeader::read))
-                    : Optional.<NiftiHeader.Found>empty())
+    return StoredFile.find(path, name(), conf, NiftiHeader::read)
         .map(
             found ->
                 ContiguousSource.of(

@@ -1,6 +1,6 @@
 package org.tilespark.spark.source.npy;
 
-import org.apache.hadoop.conf.Configuration;
+import java.io.IOException;
 import org.tilespark.spark.source.contiguous.ContiguousArray;
 import org.tilespark.spark.source.contiguous.StoredFile;
 
@@ -12,33 +12,26 @@ import org.tilespark.spark.source.contiguous.StoredFile;
  */
 record NpyFile(StoredFile file, NpyHeader header) {
   /**
-   * Reads only the header.
+   * Reads only the header; a {@link StoredFile.Reader}.
    *
-   * @throws IllegalArgumentException if there is no file of this name, it is no .npy file of two
-   *     axes or more, or its length is not the one that its header states
-   * @throws java.io.UncheckedIOException if the file cannot be read
+   * @throws IllegalArgumentException if this is no .npy file of two axes or more, or its length is
+   *     not the one that its header states
    */
-  static NpyFile open(String text, Configuration conf) {
-    return StoredFile.open(
-        text,
-        NpyDataSource.FORMAT,
-        conf,
-        (file, first) -> {
-          byte[] prefix = first.bytes(NpyHeader.PREFIX_BYTES);
-          if (file.isGzip()) {
-            throw new IllegalArgumentException(
-                "compressed by gzip; expected a .npy file, so decompress it");
-          }
-          byte[] head = first.bytes(NpyHeader.headerBytes(prefix));
-          if (head.length < NpyHeader.headerBytes(prefix)) {
-            throw new IllegalArgumentException(
-                "truncated header: expected %s bytes, found %s"
-                    .formatted(NpyHeader.headerBytes(prefix), head.length));
-          }
-          NpyHeader header = NpyHeader.parse(head);
-          requireReadable(header, file.bytes());
-          return new NpyFile(file.beginning(head), header);
-        });
+  static NpyFile read(StoredFile file, StoredFile.First first) throws IOException {
+    byte[] prefix = first.bytes(NpyHeader.PREFIX_BYTES);
+    if (file.isGzip()) {
+      throw new IllegalArgumentException(
+          "compressed by gzip; expected a .npy file, so decompress it");
+    }
+    byte[] head = first.bytes(NpyHeader.headerBytes(prefix));
+    if (head.length < NpyHeader.headerBytes(prefix)) {
+      throw new IllegalArgumentException(
+          "truncated header: expected %s bytes, found %s"
+              .formatted(NpyHeader.headerBytes(prefix), head.length));
+    }
+    NpyHeader header = NpyHeader.parse(head);
+    requireReadable(header, file.bytes());
+    return new NpyFile(file.beginning(head), header);
   }
 
   private static void requireReadable(NpyHeader header, long length) {

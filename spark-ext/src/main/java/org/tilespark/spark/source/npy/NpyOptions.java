@@ -1,6 +1,5 @@
 package org.tilespark.spark.source.npy;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -9,17 +8,15 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSource;
 import org.tilespark.spark.source.FormatOptions;
 import org.tilespark.spark.source.PosixTarget;
-import org.tilespark.spark.source.StorePaths;
 import org.tilespark.spark.source.contiguous.ContiguousSource;
+import org.tilespark.spark.source.contiguous.StoredFile;
 
 /**
  * The options of {@code format("npy")}; names are matched without regard to case.
@@ -57,7 +54,7 @@ public record NpyOptions(
     boolean durable)
     implements BlockFormat {
   static final String PATH = FormatOptions.PATH;
-  static final String DTYPE = "dtype";
+  static final String DTYPE = FormatOptions.DTYPE;
   static final String DURABLE = "durable";
 
   private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
@@ -82,11 +79,11 @@ public record NpyOptions(
 
   @Override
   public NpyOptions overriddenBy(CaseInsensitiveStringMap query) {
-    NpyOptions asked = of(FormatOptions.ofQuery(query, path));
+    NpyOptions asked = of(FormatOptions.ofQuery(query, this));
     return new NpyOptions(
         path,
-        asked.blockShape.or(() -> blockShape),
-        asked.as.or(() -> as),
+        asked.blockShape,
+        asked.as,
         asked.dtype.or(() -> dtype),
         asked.extents.or(() -> extents),
         asked.durable && durable);
@@ -104,29 +101,16 @@ public record NpyOptions(
 
   @Override
   public Map<String, Object> readOptions() {
-    Map<String, Object> options = new LinkedHashMap<>();
-    options.put(BLOCK_SHAPE, blockShape.orElse(null));
-    options.put(AS, as.orElse(null));
-    return options;
+    return FormatOptions.reading(blockShape, as);
   }
 
   @Override
   public Optional<BlockSource> source(Configuration conf) {
-    Optional<NpyFile> file =
-        ErrorBoundary.FILES.call(
-            () ->
-                StorePaths.exists(path, conf)
-                    ? Optional.of(NpyFile.open(path, conf))
-                    : Optional.empty());
-    return file.map(
-        found ->
-            ContiguousSource.of(
-                NpyDataSource.FORMAT,
-                found.file(),
-                found.array(),
-                AxisLabels.NONE,
-                blockShape,
-                as));
+    return StoredFile.find(path, name(), conf, NpyFile::read)
+        .map(
+            found ->
+                ContiguousSource.of(
+                    name(), found.file(), found.array(), AxisLabels.NONE, blockShape, as));
   }
 
   @Override
@@ -136,19 +120,7 @@ public record NpyOptions(
 
   @Override
   public void requireReadBack(BlockSchema blocks, ArrayMetadata metadata) {
-    NpyType type = fileType(blocks, metadata);
-    ElementType readBack = as.orElse(type.columnType());
-    if (readBack != blocks.elementType()) {
-      throw new IllegalArgumentException(
-          ("Option %s is %s, which reads back as ARRAY<%s>, and the table's column %s"
-                  + " is ARRAY<%s>; CAST the column")
-              .formatted(
-                  DTYPE,
-                  type.numpyName(),
-                  BlockSchema.sparkType(readBack).sql(),
-                  BlockKind.VALUES,
-                  BlockSchema.sparkType(blocks.elementType()).sql()));
-    }
+    FormatOptions.requireReadBack(fileType(blocks, metadata), as, blocks);
   }
 
   private static boolean durable(String text) {

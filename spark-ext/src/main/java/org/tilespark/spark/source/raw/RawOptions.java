@@ -1,6 +1,5 @@
 package org.tilespark.spark.source.raw;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -9,13 +8,11 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockSource;
 import org.tilespark.spark.source.FormatOptions;
-import org.tilespark.spark.source.StorePaths;
 import org.tilespark.spark.source.contiguous.ContiguousArray;
 import org.tilespark.spark.source.contiguous.ContiguousSource;
 import org.tilespark.spark.source.contiguous.StoredFile;
@@ -56,7 +53,7 @@ record RawOptions(
     Optional<ElementType> as)
     implements BlockFormat {
   private static final String SHAPE = "shape";
-  private static final String DTYPE = "dtype";
+  private static final String DTYPE = FormatOptions.DTYPE;
   private static final String OFFSET = "offset";
   private static final String ORDER = "order";
 
@@ -122,16 +119,7 @@ record RawOptions(
 
   @Override
   public RawOptions overriddenBy(CaseInsensitiveStringMap query) {
-    CaseInsensitiveStringMap asked = FormatOptions.ofQuery(query, path);
-    Map<String, String> options = new LinkedHashMap<>(asked.asCaseSensitiveMap());
-    readOptions()
-        .forEach(
-            (name, value) -> {
-              if (value != null && !asked.containsKey(name)) {
-                options.put(name, value.toString());
-              }
-            });
-    return of(new CaseInsensitiveStringMap(options));
+    return of(FormatOptions.ofQuery(query, this));
   }
 
   @Override
@@ -146,13 +134,11 @@ record RawOptions(
 
   @Override
   public Map<String, Object> readOptions() {
-    Map<String, Object> options = new LinkedHashMap<>();
+    Map<String, Object> options = FormatOptions.reading(blockShape, as);
     options.put(SHAPE, shape.text());
     options.put(DTYPE, (bigEndian ? ">" : "<") + type.descr().substring(1));
     options.put(OFFSET, offset);
     options.put(ORDER, firstAxisFastest ? "F" : "C");
-    options.put(BLOCK_SHAPE, blockShape.orElse(null));
-    options.put(AS, as.map(type -> type == ElementType.FLOAT32 ? "float" : "double").orElse(null));
     return options;
   }
 
@@ -166,16 +152,8 @@ record RawOptions(
     ContiguousArray array =
         new ContiguousArray(
             shape, type, bigEndian, firstAxisFastest, offset, ContiguousArray.Scaling.NONE);
-    if (!ErrorBoundary.FILES.call(() -> StorePaths.exists(path, conf))) {
-      return Optional.empty();
-    }
-    StoredFile found =
-        ErrorBoundary.FILES.call(
-            () ->
-                StoredFile.open(
-                    path, RawDataSource.FORMAT, conf, (file, first) -> checked(file, array)));
-    return Optional.of(
-        ContiguousSource.of(RawDataSource.FORMAT, found, array, AxisLabels.NONE, blockShape, as));
+    return StoredFile.find(path, name(), conf, (file, first) -> checked(file, array))
+        .map(found -> ContiguousSource.of(name(), found, array, AxisLabels.NONE, blockShape, as));
   }
 
   /** The file, which is not compressed if it has just the expected length. */

@@ -1,6 +1,5 @@
 package org.tilespark.spark.source.zarr;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -139,15 +138,15 @@ public record ZarrOptions(
 
   @Override
   public ZarrOptions overriddenBy(CaseInsensitiveStringMap query) {
-    ZarrOptions asked = of(FormatOptions.ofQuery(query, path));
+    ZarrOptions asked = of(FormatOptions.ofQuery(query, this));
     return new ZarrOptions(
         path,
-        asked.component.isEmpty() ? component : asked.component,
-        asked.level.or(() -> level),
-        asked.select.isBlank() ? select : asked.select,
-        asked.blockShape.or(() -> blockShape),
-        asked.as.or(() -> as),
-        asked.missing.or(() -> missing),
+        asked.component,
+        asked.level,
+        asked.select,
+        asked.blockShape,
+        asked.as,
+        asked.missing,
         writing.overriddenBy(asked.writing));
   }
 
@@ -163,12 +162,10 @@ public record ZarrOptions(
 
   @Override
   public Map<String, Object> readOptions() {
-    Map<String, Object> options = new LinkedHashMap<>();
+    Map<String, Object> options = FormatOptions.reading(blockShape, as);
     options.put(COMPONENT, component.isEmpty() ? null : component);
     options.put(LEVEL, level.orElse(null));
     options.put(SELECT, select.isBlank() ? null : select);
-    options.put(BLOCK_SHAPE, blockShape.orElse(null));
-    options.put(AS, as.orElse(null));
     options.put(MISSING, missing.map(error -> error ? "error" : "fill").orElse(null));
     return options;
   }
@@ -231,15 +228,6 @@ public record ZarrOptions(
   public void requireReadBack(BlockSchema blocks, ArrayMetadata metadata) {
     NpyType type =
         NpyType.ofBlocks(blocks, metadata, writing.type(), "Option " + ZarrWriteOptions.DTYPE);
-    ElementType readBack = as.orElse(type.columnType());
-    if (readBack != blocks.elementType()) {
-      throw new IllegalArgumentException(
-          "Option %s is %s, which reads back as ARRAY<%s>, and the table's column is ARRAY<%s>; CAST the column"
-              .formatted(
-                  ZarrWriteOptions.DTYPE,
-                  type.numpyName(),
-                  BlockSchema.sparkType(readBack).sql(),
-                  BlockSchema.sparkType(blocks.elementType()).sql()));
-    }
+    FormatOptions.requireReadBack(type, as, blocks);
   }
 }

@@ -10,7 +10,6 @@ import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayAxes;
-import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.AxisLabels;
@@ -114,8 +113,13 @@ record ZarrSource(
   }
 
   @Override
+  public AxisLabels labels() {
+    return new AxisLabels(view.ofKept(array.names()), view.ofKept(spacing), attributes);
+  }
+
+  @Override
   public ArrayAxes axes() {
-    List<String> names = view.ofKept(array.names());
+    List<String> names = labels().names();
     return names.size() < 2 ? ArrayAxes.of(BlockKind.MATRIX) : ArrayAxes.ofStored(names);
   }
 
@@ -131,27 +135,8 @@ record ZarrSource(
   }
 
   @Override
-  public int storedBytes() {
-    return array.type().elementBytes();
-  }
-
-  @Override
-  public boolean isComplex() {
-    return array.type().isComplex();
-  }
-
-  @Override
-  public ArrayMetadata metadata() {
-    NpyType type = array.type();
-    NpyType known =
-        columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
-    AxisLabels labels =
-        new AxisLabels(view.ofKept(array.names()), view.ofKept(spacing), attributes);
-    return ArrayMetadata.of(labels.metadata(grid.extents()))
-        .withExtents(Shape.of(axes().own(grid.extents())))
-        .withBlockShape(Shape.of(axes().own(grid.blockShape())))
-        .withAxes("xyz".substring(0, axes().kind().rank()))
-        .withFileType(known.descr());
+  public NpyType storedType() {
+    return array.type();
   }
 
   /** The path of the object with a chunk or shard. */

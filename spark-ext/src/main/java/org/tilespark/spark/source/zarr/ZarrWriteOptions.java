@@ -26,7 +26,7 @@ record ZarrWriteOptions(Map<String, String> given) {
   static final String VERSION = "version";
   static final String CHUNKS = "chunks";
   static final String SHARDS = "shards";
-  static final String DTYPE = "dtype";
+  static final String DTYPE = FormatOptions.DTYPE;
   static final String COMPRESSOR = "compressor";
   static final String COMPRESSION_LEVEL = "compressionLevel";
   static final String CHECKSUM = "checksum";

@@ -31,6 +31,7 @@ import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockRanges;
 import org.tilespark.spark.source.SourcePartitionReader;
 import org.tilespark.spark.source.contiguous.ContiguousSource;
+import org.tilespark.spark.source.contiguous.StoredFile;
 
 /**
  * Any bytes as a whole .npy file, read in blocks: the file is refused by its name, or every element
@@ -67,7 +68,7 @@ class NpyFileFuzzTest {
     Files.write(path, bytes);
     ContiguousSource layout;
     try {
-      NpyFile found = NpyFile.open(path.toString(), CONF);
+      NpyFile found = StoredFile.open(path.toString(), NpyDataSource.FORMAT, CONF, NpyFile::read);
       int[] block = Arrays.copyOf(BLOCK, Math.min(3, found.header().shape().rank()));
       String blockShape = Arrays.toString(block).replaceAll("[^0-9,]", "");
       layout =
