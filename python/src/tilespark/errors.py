@@ -30,7 +30,6 @@ _MAP_BLOCKS = re.compile(r"^RuntimeError: (map_(?:blocks|overlap): block at .*(?
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(numpy|pyarrow)\b", re.MULTILINE)
 # Users do not call pack: arrays call it before Python receives their blocks.
 _PACK = re.compile(r"\(in (?:matrix|volume)_pack\)")
-_ANOTHER_DTYPE = re.compile(r"the argument dtype with another type, such as \w+")
 _STOPPED = re.compile(
     r"stopped SparkContext|SparkContext was shut down|No active or default Spark session found"
     r"|\[NO_ACTIVE_SESSION\]|\[SESSION_OR_CONTEXT_NOT_EXISTS\]|\[INVALID_HANDLE\.SESSION_CLOSED\]"
@@ -113,8 +112,6 @@ def from_spark(error: BaseException, method: str = "compute") -> TileSparkError 
             if condition == "TILESPARK_NO_EXTENSION":
                 reason = f"This Spark session lacks the extension (spark.sql.extensions={EXTENSIONS}). {SETUP_HELP}"
             reason = _PACK.sub(f"(in {method})", reason.strip())
-            if method == "compute":  # which has no argument dtype: the dtype is that of astype
-                reason = _ANOTHER_DTYPE.sub("tilespark.astype(x, dtype), which truncates and wraps as numpy does", reason)
             return _class_of(condition)(reason, condition=condition, sql_state=state, jvm_trace=trace)
     for text in texts if type(error).__name__ == "PythonException" else ():
         if found := _MAP_BLOCKS.search(text):

@@ -210,7 +210,7 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
    * @param index index of the value among them
    * @param offset place of the block's first element, per axis
    * @param size extents of the block
-   * @param remedy way to choose another type: {@code "the option dtype"}
+   * @param remedy way to choose another type: {@code "the option dtype with another type"}
    */
   public String misfit(
       HostMemory numbers, int part, long index, long[] offset, long[] size, String remedy) {
@@ -224,8 +224,7 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
         to.isInteger()
             ? "whole numbers " + min(to) + " to " + max(to)
             : "values it can hold" + (exact ? " exactly" : " as finite numbers");
-    return ("%s has %s at (%s), which %s%s does not hold; expected %s, or %s with another"
-            + " type, such as %s")
+    return ("%s has %s at (%s), which %s%s does not hold; expected %s, or %s," + " such as %s")
         .formatted(
             part == 0 ? BlockKind.VALUES : BlockKind.IMAG,
             show(numbers.base(), numbers.offset() + index * from.bytes()),

@@ -193,7 +193,12 @@ public final class BlockColumns implements Serializable {
     return defect(
         block.offset,
         encoder.misfit(
-            block.values[part], part, index, block.offset, block.size, "the option " + option));
+            block.values[part],
+            part,
+            index,
+            block.offset,
+            block.size,
+            "the option " + option + " with another type"));
   }
 
   /** The error about a block, given by its place. */

@@ -56,7 +56,8 @@ public final class PackBlock extends BlockExpression {
         throw blocks.bad(
             row,
             encoder.misfit(
-                numbers, part, bad, blocks.offset(row), blocks.size(row), "the argument dtype"));
+                    numbers, part, bad, blocks.offset(row), blocks.size(row), "another dtype")
+                + "; in Python tilespark.astype(x, dtype) truncates and wraps, as numpy does");
       }
     }
     return data;

@@ -154,8 +154,8 @@ class TransferErrorsTest extends SparkTest {
     assertRuns(
         pack(ints, "'uint8'"),
         "block at row 2, col 0: values has 300 at (3, 1), which uint8 does not hold; expected whole"
-            + " numbers 0 to 255, or the argument dtype with another type, such as int32 (in"
-            + " matrix_pack)");
+            + " numbers 0 to 255, or another dtype, such as int32; in Python tilespark.astype(x,"
+            + " dtype) truncates and wraps, as numpy does (in matrix_pack)");
     assertRuns(pack(ints, "'bool'"), "values has 2 at (2, 1), which bool does not hold", "0 to 1");
     assertRuns(pack(blocks("TINYINT", "(0, 0, 1, 2, array(1, -1))"), "'bool'"), "values has -1 at");
     assertRuns(
