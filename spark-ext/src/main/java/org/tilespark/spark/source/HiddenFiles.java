@@ -67,22 +67,66 @@ public final class HiddenFiles {
     }
   }
 
-  private static void removeIfAbandoned(Path file, Instant now) throws IOException {
+  /**
+   * A new name of a directory in {@code directory} for files of one write that have no name yet.
+   */
+  public static Path newScratch(Path directory) {
+    return directory.resolve(".tilespark-" + UUID.randomUUID() + ".writing");
+  }
+
+  /** The file in a scratch directory whose time is renewed. */
+  public static Path beat(Path scratch) {
+    return scratch.resolve("beat");
+  }
+
+  /**
+   * Removes the scratch directories that killed drivers left in a directory, as {@link
+   * #removeAbandoned} does files.
+   *
+   * @param own scratch directory that was just created, with its file
+   */
+  public static void removeAbandonedScratch(Path own) {
+    Pattern names = Pattern.compile("\\.tilespark-%s\\.writing".formatted(UUID_PATTERN));
+    try (DirectoryStream<Path> all =
+        Files.newDirectoryStream(
+            directory(own), path -> names.matcher(path.getFileName().toString()).matches())) {
+      Instant now = Files.getLastModifiedTime(beat(own)).toInstant();
+      for (Path scratch : all) {
+        if (!scratch.getFileName().equals(own.getFileName())
+            && removeIfAbandoned(beat(scratch), now)) {
+          try (DirectoryStream<Path> files = Files.newDirectoryStream(scratch)) {
+            for (Path file : files) {
+              Files.deleteIfExists(file);
+            }
+          }
+          Files.deleteIfExists(scratch);
+        }
+      }
+    } catch (IOException | RuntimeException e) { // a file of another write must not fail this one
+      LOG.warn("Could not look for abandoned directories beside {}", own, e);
+    }
+  }
+
+  /** True if it removed the file. */
+  private static boolean removeIfAbandoned(Path file, Instant now) throws IOException {
     try {
       Duration age = Duration.between(Files.getLastModifiedTime(file).toInstant(), now);
       if (age.compareTo(ABANDONED_AFTER) > 0) {
         long bytes = Files.size(file);
         Files.delete(file);
         LOG.warn("Removed {} ({} bytes), which a write that was killed had left", file, bytes);
+        return true;
       } else {
         LOG.warn(
             "Left {}: another write is under way, or was killed less than {} s ago; then a later"
                 + " write to the same place removes it",
             file,
             ABANDONED_AFTER.toSeconds());
+        return false;
       }
     } catch (NoSuchFileException e) {
       LOG.info("{} is gone: its write has ended", file);
+      return false;
     }
   }
 

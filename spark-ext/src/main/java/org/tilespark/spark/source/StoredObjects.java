@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
@@ -17,6 +18,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StreamCapabilities;
+import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
  * Writes complete objects to a store. An object appears under its name only when it is complete,
@@ -24,19 +26,37 @@ import org.apache.hadoop.fs.StreamCapabilities;
  * readers.
  *
  * <p>On file systems with an atomic rename, a hidden file is written and renamed; it remains if the
- * process is killed. On others an object is created and closed, after which it is visible. Nothing
- * is forced to a disk. Used by one thread.
+ * process is killed, so a caller gives a directory for these files, which it removes. On others an
+ * object is created and closed, after which it is visible. Nothing is forced to a disk. Used by one
+ * thread.
  */
 public final class StoredObjects {
   /** Hadoop file systems that replace a file by a rename in one step. */
   private static final Set<String> RENAMING = Set.of("hdfs", "viewfs");
 
   private final Configuration conf; // borrowed
+  private final Path scratch; // null: hidden files are next to their objects
   private byte[] heap; // null until needed
 
-  /** A writer that has not written any object yet. */
+  /** A writer that has not written any object yet; it writes hidden files next to their objects. */
   public StoredObjects(Configuration conf) {
+    this(conf, "");
+  }
+
+  /**
+   * A writer that has not written any object yet.
+   *
+   * @param scratch an existing directory for hidden files, on the file system of the objects; ""
+   *     for the directory of each object
+   */
+  public StoredObjects(Configuration conf, String scratch) {
     this.conf = conf;
+    this.scratch = scratch.isEmpty() ? null : new Path(scratch);
+  }
+
+  /** True for a store where an object is first a hidden file, which a killed process leaves. */
+  public static boolean hasHiddenFiles(Path qualified) {
+    return StorePaths.isLocal(qualified) || RENAMING.contains(qualified.toUri().getScheme());
   }
 
   /**
@@ -47,18 +67,28 @@ public final class StoredObjects {
   public void put(Path object, ByteBuffer bytes) throws IOException {
     if (StorePaths.isLocal(object)) {
       putLocal(StorePaths.localPath(object), bytes, true);
-    } else if (RENAMING.contains(object.toUri().getScheme())) {
-      Path hidden = new Path(object.getParent(), hiddenName(object.getName()));
+    } else if (hasHiddenFiles(object)) {
+      Path hidden =
+          new Path(scratch == null ? object.getParent() : scratch, hiddenName(object.getName()));
       FileContext files = FileContext.getFileContext(object.toUri(), conf);
       try {
         create(hidden, bytes, true);
-        files.rename(hidden, object, Options.Rename.OVERWRITE);
+        rename(files, hidden, object);
       } catch (Throwable t) {
         files.delete(hidden, false);
         throw t;
       }
     } else {
       create(object, bytes, true);
+    }
+  }
+
+  private static void rename(FileContext files, Path hidden, Path object) throws IOException {
+    try {
+      files.rename(hidden, object, Options.Rename.OVERWRITE);
+    } catch (FileNotFoundException e) { // the object's directory is not there yet
+      files.mkdir(object.getParent(), FsPermission.getDirDefault(), true);
+      files.rename(hidden, object, Options.Rename.OVERWRITE);
     }
   }
 
@@ -96,29 +126,45 @@ public final class StoredObjects {
     return "." + name + "." + UUID.randomUUID() + ".tmp";
   }
 
-  private static void putLocal(java.nio.file.Path object, ByteBuffer bytes, boolean replace)
+  private void putLocal(java.nio.file.Path object, ByteBuffer bytes, boolean replace)
       throws IOException {
     java.nio.file.Path directory = object.toAbsolutePath().getParent();
-    java.nio.file.Path hidden = directory.resolve(hiddenName(object.getFileName().toString()));
+    java.nio.file.Path hidden =
+        (scratch == null ? directory : StorePaths.localPath(scratch))
+            .resolve(hiddenName(object.getFileName().toString()));
     try {
-      write(hidden, directory, bytes);
-      if (replace) {
-        Files.move(hidden, object, StandardCopyOption.ATOMIC_MOVE);
+      if (scratch == null) {
+        inDirectory(directory, () -> channelWrite(hidden, bytes));
       } else {
-        link(hidden, object);
+        channelWrite(hidden, bytes);
       }
+      inDirectory(
+          directory,
+          () -> {
+            if (replace) {
+              Files.move(hidden, object, StandardCopyOption.ATOMIC_MOVE);
+            } else {
+              link(hidden, object);
+            }
+          });
     } finally {
       Files.deleteIfExists(hidden);
     }
   }
 
-  private static void write(java.nio.file.Path file, java.nio.file.Path directory, ByteBuffer bytes)
-      throws IOException {
+  /** A step that makes a file. */
+  @FunctionalInterface
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  /** Does a step, and makes the directory for it if it is not there. */
+  private static void inDirectory(java.nio.file.Path directory, Step step) throws IOException {
     try {
-      channelWrite(file, bytes);
-    } catch (java.nio.file.NoSuchFileException e) {
+      step.run();
+    } catch (NoSuchFileException e) {
       Files.createDirectories(directory);
-      channelWrite(file, bytes);
+      step.run();
     }
   }
 
@@ -140,7 +186,7 @@ public final class StoredObjects {
       throws IOException {
     try {
       Files.createLink(object, hidden);
-    } catch (FileAlreadyExistsException e) {
+    } catch (FileAlreadyExistsException | NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | java.nio.file.FileSystemException e) {
       if (Files.exists(object)) {

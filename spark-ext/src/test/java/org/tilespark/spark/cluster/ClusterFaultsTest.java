@@ -12,12 +12,14 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,7 +73,8 @@ class ClusterFaultsTest {
   void executorsAreKilledAndFilesLost() throws IOException {
     passes(
         KilledExecutorJob.class,
-        Map.of(
+        withStore(
+            Map.of(
             TileSparkConf.BATCH_SIZE.name(),
             "2k",
             "spark.shuffle.io.maxRetries",
@@ -79,9 +82,10 @@ class ClusterFaultsTest {
             "spark.shuffle.io.retryWait",
             "100ms",
             "spark.reducer.maxSizeInFlight",
-            "1k"), // or the rows of others come before the first is read
+            "1k")), // or the rows of others come before the first is read
         shared.resolve("killed-executors"),
-        List.of(
+        both(
+            KilledZarrCases.names(false),
             "transpose",
             "multiply, before its shuffle",
             "multiply, behind its shuffle",
@@ -100,6 +104,23 @@ class ClusterFaultsTest {
             "fft, executor lost between stages",
             "fft, shuffle files lost between stages",
             "nothing alive"));
+  }
+
+  private static List<String> both(List<String> some, String... others) {
+    List<String> all = new ArrayList<>(some);
+    all.addAll(List.of(others));
+    return all;
+  }
+
+  /** All stages; some of them are among those of {@link KilledExecutorJob}. */
+  @Test
+  @Tag("full")
+  void executorsAreKilledAtAllStagesOfAWriteOfZarr() throws IOException {
+    passes(
+        KilledZarrJob.class,
+        withStore(Map.of(TileSparkConf.BATCH_SIZE.name(), "2k")), // a task does not read far ahead
+        shared.resolve("killed-zarr-executors"),
+        both(KilledZarrCases.names(true), "nothing alive"));
   }
 
   @Test
@@ -217,15 +238,45 @@ class ClusterFaultsTest {
     }
     cluster.awaitNoExecutors();
     assertFalse(Files.exists(target.resolve("zarr.json")), "a part of an array");
+    assertEquals(1, hidden(target).size(), "the directory of temporary files");
+    Files.setLastModifiedTime(
+        hidden(target).get(0).resolve("beat"),
+        FileTime.from(Instant.now().minus(Duration.ofMinutes(5))));
 
     assertEquals(0, run(KilledDriverJob.class, Map.of(), target.toString()).exitCode());
     assertEquals(right, KilledDriverJob.contents(target));
+    assertEquals(List.of(), hidden(target));
+  }
+
+  /** All moments; in {@code ZarrSinkTest} the writer fails at each change of an object. */
+  @Test
+  @Tag("full")
+  void theDriverIsKilledAtAllStagesOfAWriteOfZarr() throws IOException {
+    Path place = Files.createDirectory(shared.resolve("killed-zarr-drivers"));
+    Map<String, String> conf = withStore(Map.of());
+    ChildJvm.Outcome prepared =
+        run(KilledZarrDriverJob.class, conf, place.toString(), "prepare");
+    assertEquals(0, prepared.exitCode(), prepared::output);
+    for (String name : KilledZarrDriverJob.names()) {
+      ChildJvm.Outcome killed = run(KilledZarrDriverJob.class, conf, place.toString(), name);
+      assertEquals(137, killed.exitCode(), killed::output); // of signal 9
+    }
+    assertPassed(
+        KilledZarrDriverJob.names(),
+        run(KilledZarrDriverJob.class, conf, place.toString(), "after"));
   }
 
   private static List<Path> hidden(Path place) throws IOException {
     try (Stream<Path> files = Files.list(place)) {
       return files.filter(file -> file.getFileName().toString().startsWith(".")).toList();
     }
+  }
+
+  /** Settings, and those of the store that kills. */
+  private static Map<String, String> withStore(Map<String, String> settings) {
+    Map<String, String> all = new TreeMap<>(settings);
+    all.putAll(KillingFileSystem.conf());
+    return all;
   }
 
   private void passes(Class<?> job, Map<String, String> conf, Path place, List<String> cases)

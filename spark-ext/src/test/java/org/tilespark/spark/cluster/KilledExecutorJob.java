@@ -68,6 +68,7 @@ public final class KilledExecutorJob {
       cases.run("executor lost between stages", job::executorLostBetweenStages);
       cases.run("shuffle files lost between stages", job::shuffleFilesLostBetweenStages);
       cases.run("shuffle removed while executors are unknown", job::removedWhileUnknown);
+      new KilledZarrCases(spark, job.killing, Path.of(args[0])).run(cases, false);
       new KilledVolumeCases(spark, job.killing).run(cases);
       cases.run("nothing alive", executors::assertNothingAlive);
     }

@@ -64,6 +64,27 @@ final class Killing {
     executors.awaitAll();
   }
 
+  /**
+   * Runs it with an executor killed somewhere.
+   *
+   * @param name name of a file that no other call makes
+   * @param body gets the file that a process makes before it dies
+   */
+  void anExecutor(String name, Marked body) throws Exception {
+    int removed = executors.removed();
+    Path mark = shared.resolve("killed-in-" + name);
+    body.run(mark);
+    assertTrue(Files.exists(mark), "no process came to " + name);
+    executors.awaitRemoved(removed + 1);
+    executors.awaitAll();
+  }
+
+  /** The work that runs while an executor dies. */
+  @FunctionalInterface
+  interface Marked {
+    void run(Path mark) throws Exception;
+  }
+
   /** Runs the last stage of {@code df} when an executor is gone that those before have used. */
   void executorBetweenStages(Dataset<Row> df, Consumer<Dataset<Row>> check) throws Exception {
     int removed = executors.removed();

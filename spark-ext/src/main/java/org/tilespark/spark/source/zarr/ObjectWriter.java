@@ -36,11 +36,13 @@ final class ObjectWriter implements Closeable {
    * A writer.
    *
    * @param directory directory of the array
+   * @param scratch directory for hidden files, as in {@link ZarrTarget}
    * @param isClean true if no objects of an older write can exist, so that none need be removed
    */
   ObjectWriter(
       WrittenArray written,
       Path directory,
+      String scratch,
       boolean isClean,
       Configuration conf,
       BufferAllocator allocator,
@@ -48,7 +50,7 @@ final class ObjectWriter implements Closeable {
     this.written = written;
     this.directory = directory;
     this.isClean = isClean;
-    this.objects = new StoredObjects(conf);
+    this.objects = new StoredObjects(conf, scratch);
     this.layout = written.array().layout();
     this.extents = written.array().shape().toArray();
     ChunkLayout.Leaf leaf =

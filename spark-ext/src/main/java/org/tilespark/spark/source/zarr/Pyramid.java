@@ -106,10 +106,10 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
    * Writes the objects of the coarser levels, one level after the other, each from the stored
    * objects of the finer one.
    */
-  void write(Path group, boolean isClean, SerializableConfiguration conf) {
+  void write(Path group, String scratch, boolean isClean, SerializableConfiguration conf) {
     SparkContext context = SparkContext.getOrCreate();
     for (int level = 1; level < levels.size(); level++) {
-      Task task = new Task(this, level, group.toString(), isClean, conf);
+      Task task = new Task(this, level, group.toString(), scratch, isClean, conf);
       long objects = grid(levels.get(level)).elements();
       int slices = (int) Math.min(objects, (long) TASKS_PER_CORE * context.defaultParallelism());
       EagerQuery.run(
@@ -181,7 +181,12 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
 
   /** Writes some objects of one level; runs on an executor. */
   private record Task(
-      Pyramid pyramid, int level, String group, boolean isClean, SerializableConfiguration conf)
+      Pyramid pyramid,
+      int level,
+      String group,
+      String scratch,
+      boolean isClean,
+      SerializableConfiguration conf)
       implements VoidFunction<java.util.Iterator<Long>> {
     @Override
     public void call(java.util.Iterator<Long> numbers) {
@@ -214,6 +219,7 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
               new ObjectWriter(
                   pyramid.levels.get(level),
                   directory(new Path(group), level),
+                  scratch,
                   isClean,
                   conf.value(),
                   allocator,

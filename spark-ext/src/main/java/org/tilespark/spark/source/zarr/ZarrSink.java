@@ -8,12 +8,13 @@ import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -124,18 +125,51 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
     FileSystem store = StorePaths.fileSystem(directory, conf);
     boolean removed = replace && remove(store);
     boolean isClean = !store.exists(directory);
-    String marker = StorePaths.isLocal(directory) ? mark() : "";
+    if (!isClean) {
+      removeLeftovers(store, arrays(finest, image));
+    }
+    Scratch scratch = Scratch.in(directory, store);
     return new Unfinished(
         this,
         new ZarrTarget(
             (image.isPresent() ? Pyramid.directory(directory, 0) : directory).toString(),
-            marker,
+            scratch.place(),
             isClean,
             written,
             columns,
             new SerializableConfiguration(conf)),
+        scratch,
         image,
         removed);
+  }
+
+  /**
+   * Removes what a killed write left: metadata of the arrays that are written, so that no reader
+   * finds old and new chunks under them, and chunks that these arrays do not have.
+   */
+  private void removeLeftovers(FileSystem store, Map<Path, ZarrArray> arrays) throws IOException {
+    StoredObjects objects = new StoredObjects(conf);
+    for (Path each : arrays.keySet()) {
+      if (!each.equals(directory)) { // an image's array without its group
+        for (String name : ZarrNode.documents(store, each)) {
+          objects.remove(new Path(each, name));
+        }
+      }
+    }
+    new Leftovers(directory, arrays, conf).remove();
+  }
+
+  /** The arrays that are written, by their directories. */
+  private Map<Path, ZarrArray> arrays(WrittenArray finest, Optional<Pyramid> image) {
+    if (image.isEmpty()) {
+      return Map.of(directory, finest.array());
+    }
+    Map<Path, ZarrArray> arrays = new HashMap<>();
+    List<WrittenArray> levels = image.get().levels();
+    for (int level = 0; level < levels.size(); level++) {
+      arrays.put(Pyramid.directory(directory, level), levels.get(level).array());
+    }
+    return arrays;
   }
 
   /** Removes an existing array or image, its metadata first; false if there is none. */
@@ -152,9 +186,15 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
     StoredObjects objects = new StoredObjects(conf);
     boolean isGone = false;
     try {
-      for (String name : documents) {
-        objects.remove(new Path(directory, name));
-        isGone = true;
+      // Of an image the coarsest array first: while its group is there, another write removes all.
+      List<Path> nodes = new ArrayList<>(levels());
+      Collections.reverse(nodes);
+      nodes.add(directory);
+      for (Path node : nodes) {
+        for (String name : ZarrNode.documents(store, node)) {
+          objects.remove(new Path(node, name));
+          isGone = true;
+        }
       }
       store.delete(directory, true);
     } catch (IOException e) {
@@ -169,25 +209,39 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
     return true;
   }
 
-  /** Creates a file by which executors check that they share the directory. */
-  private String mark() throws IOException {
-    Path marker = new Path(directory, ".tilespark-" + UUID.randomUUID() + ".writing");
-    Files.createDirectories(StorePaths.localPath(directory));
-    Files.createFile(StorePaths.localPath(marker));
-    return marker.toString();
+  /** The directories of the image's arrays, the finest first; none if this is no image. */
+  private List<Path> levels() {
+    Optional<Multiscales> image;
+    try {
+      image = ZarrNode.find(directory.toString(), "", conf).flatMap(ZarrNode::multiscales);
+    } catch (IllegalArgumentException e) {
+      return List.of(); // metadata that nobody can read
+    }
+    return image.map(Multiscales::levels).orElse(List.of()).stream()
+        .map(Multiscales.Level::path)
+        .filter(path -> path.matches("[^/:.][^/:]*(/[^/:.][^/:]*)*")) // none outside of the group
+        .map(path -> new Path(directory, path))
+        .toList();
   }
 
   /** An array whose metadata are not written yet. */
   private static final class Unfinished implements Pending {
     private final ZarrSink sink;
     private final ZarrTarget target;
+    private final Scratch scratch; // owned
     private final Optional<Pyramid> image;
     private final boolean removed;
     private boolean committed;
 
-    private Unfinished(ZarrSink sink, ZarrTarget target, Optional<Pyramid> image, boolean removed) {
+    private Unfinished(
+        ZarrSink sink,
+        ZarrTarget target,
+        Scratch scratch,
+        Optional<Pyramid> image,
+        boolean removed) {
       this.sink = sink;
       this.target = target;
+      this.scratch = scratch;
       this.image = image;
       this.removed = removed;
     }
@@ -208,9 +262,11 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
         committed = true; // the array is another writer's, so its objects stay
         throw meanwhile();
       }
-      image.ifPresent(pyramid -> pyramid.write(sink.directory, target.isClean(), target.conf()));
-      StoredObjects objects = new StoredObjects(sink.conf);
-      putGroups(objects);
+      image.ifPresent(
+          pyramid ->
+              pyramid.write(sink.directory, target.scratch(), target.isClean(), target.conf()));
+      putGroups(new StoredObjects(sink.conf));
+      StoredObjects objects = new StoredObjects(sink.conf, target.scratch());
       Map<Path, byte[]> documents = documents();
       int left = documents.size();
       for (Map.Entry<Path, byte[]> document : documents.entrySet()) {
@@ -288,9 +344,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
      */
     @Override
     public void close() throws IOException {
-      if (!target.marker().isEmpty()) {
-        Files.deleteIfExists(StorePaths.localPath(new Path(target.marker())));
-      }
+      scratch.close();
       if (committed) {
         return;
       }

@@ -22,15 +22,16 @@ import org.tilespark.spark.source.StorePaths;
  * The facts that tasks need to write objects of one array. Immutable.
  *
  * @param directory directory of the array
- * @param marker a file by which executors check that they share a local directory with the driver;
- *     "" for stores that all can access
+ * @param scratch directory of the files that have no name yet, which ends with the write, and by
+ *     which executors check that they share a local directory with the driver; "" for stores where
+ *     an object never is a hidden file
  * @param isClean true if no object of an older write can exist
  * @param columns columns of the blocks that tasks get
  * @param conf configuration of Hadoop
  */
 record ZarrTarget(
     String directory,
-    String marker,
+    String scratch,
     boolean isClean,
     WrittenArray written,
     BlockColumns columns,
@@ -48,7 +49,8 @@ record ZarrTarget(
 
   @Override
   public Writer open(BufferAllocator allocator) throws IOException {
-    if (!marker.isEmpty() && !Files.exists(StorePaths.localPath(new Path(marker)))) {
+    if (StorePaths.isLocal(new Path(directory))
+        && !Files.exists(StorePaths.localPath(new Path(scratch)))) {
       throw new IOException(
           "Cannot write "
               + directory
@@ -59,6 +61,7 @@ record ZarrTarget(
         new ObjectWriter(
             written,
             new Path(directory),
+            scratch,
             isClean,
             conf.value(),
             allocator,

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -79,6 +81,11 @@ class HdfsTest extends SparkTest {
     assertTrue(store.exists(new org.apache.hadoop.fs.Path("/array/zarr.json")));
     assertFalse(
         store.exists(new org.apache.hadoop.fs.Path("/array/c/4/3")), "a chunk of the first");
+    List<String> names =
+        Arrays.stream(store.listStatus(new org.apache.hadoop.fs.Path("/array")))
+            .map(status -> status.getPath().getName())
+            .toList();
+    assertEquals(List.of("c", "zarr.json"), names);
   }
 
   @Test

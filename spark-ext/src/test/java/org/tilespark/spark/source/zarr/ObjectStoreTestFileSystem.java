@@ -22,8 +22,9 @@ import org.apache.hadoop.util.Progressable;
 
 /**
  * Objects in memory with the semantics of S3: an object is there from the close of its stream on,
- * there is no rename, and directories are prefixes of names. Nothing can be listed. It can be told
- * to fail from some change of its objects on, as seen by a process that is killed there.
+ * there is no rename, and directories are prefixes of names. Nothing can be listed unless a test
+ * allows it: only a write over what a killed write left needs that. It can be told to fail from
+ * some change of its objects on, as seen by a process that is killed there.
  */
 public final class ObjectStoreTestFileSystem extends FileSystem {
   static final String SCHEME = "objects";
@@ -31,6 +32,9 @@ public final class ObjectStoreTestFileSystem extends FileSystem {
 
   /** Changes that still succeed. */
   static final AtomicLong LEFT = new AtomicLong(Long.MAX_VALUE);
+
+  /** More than 0 if directories can be listed. */
+  static final AtomicLong LISTS = new AtomicLong();
 
   /** Names of the changes that succeeded. */
   static final NavigableMap<Long, String> CHANGES = new TreeMap<>();
@@ -47,6 +51,7 @@ public final class ObjectStoreTestFileSystem extends FileSystem {
 
   static void reset() {
     OBJECTS.clear();
+    LISTS.set(0);
     revive();
   }
 
@@ -176,8 +181,22 @@ public final class ObjectStoreTestFileSystem extends FileSystem {
   }
 
   @Override
-  public FileStatus[] listStatus(Path path) {
-    throw new UnsupportedOperationException("list");
+  public FileStatus[] listStatus(Path path) throws IOException {
+    if (LISTS.get() <= 0) {
+      throw new UnsupportedOperationException("list");
+    }
+    TreeMap<String, FileStatus> found = new TreeMap<>();
+    String prefix = key(path) + "/";
+    for (String key : OBJECTS.subMap(prefix, key(path) + "0").keySet()) {
+      Path child = new Path(path, key.substring(prefix.length()).split("/")[0]);
+      if (!found.containsKey(child.getName())) {
+        found.put(child.getName(), getFileStatus(child));
+      }
+    }
+    if (found.isEmpty()) {
+      throw new FileNotFoundException(path.toString());
+    }
+    return found.values().toArray(new FileStatus[0]);
   }
 
   @Override

@@ -485,6 +485,7 @@ class ZarrSinkTest extends SparkTest {
     assertTrue(changes > 10, ObjectStoreTestFileSystem.CHANGES::toString);
     List<Row> right = rows(made);
     assertEquals(right, rows(inPairs(path)));
+    List<String> objects = List.copyOf(ObjectStoreTestFileSystem.OBJECTS.keySet());
     boolean wasGone = false;
     for (int k = 0; k < changes; k++) {
       ObjectStoreTestFileSystem.reset();
@@ -502,6 +503,7 @@ class ZarrSinkTest extends SparkTest {
         assertTrue(reason.contains("is gone") || reason.contains("metadata are"), reason);
         wasGone = true;
       }
+      ObjectStoreTestFileSystem.LISTS.set(1);
       made.write()
           .format("zarr")
           .option("chunks", "2,2")
@@ -509,8 +511,92 @@ class ZarrSinkTest extends SparkTest {
           .mode(k == 0 ? "overwrite" : "errorifexists")
           .save(path);
       assertEquals(right, rows(inPairs(path)), "after a write that was killed at " + k);
+      assertEquals(objects, List.copyOf(ObjectStoreTestFileSystem.OBJECTS.keySet()));
     }
     assertTrue(wasGone);
+  }
+
+  /** Likewise an image over an image with more scales, and an array over an image. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aKilledWriteOverAnImageLeavesWholeArraysOrNone(boolean isImage) throws IOException {
+    String path = "objects://bucket/a/killed";
+    Dataset<Row> old = npy("old.npy", "i4", "2,2", 6, 4);
+    Dataset<Row> made = npy("new.npy", "i4", "2,2", 4, 4);
+    String[] image = {"chunks", "2,2", "downsample", "2,2"};
+    String[] options = isImage ? image : new String[] {"chunks", "2,2"};
+    save(old, path, image);
+    List<Row> whole = rows(old);
+    ObjectStoreTestFileSystem.revive();
+    save(made, path, options);
+    int changes = ObjectStoreTestFileSystem.CHANGES.size();
+    List<String> objects = List.copyOf(ObjectStoreTestFileSystem.OBJECTS.keySet());
+    boolean wasGone = false;
+    for (int k = 0; k < changes; k++) {
+      ObjectStoreTestFileSystem.reset();
+      save(old, path, image);
+      ObjectStoreTestFileSystem.revive();
+      ObjectStoreTestFileSystem.LEFT.set(k);
+      assertThrows(TileSparkException.class, () -> save(made, path, options));
+      ObjectStoreTestFileSystem.revive();
+      Map<String, byte[]> left = ObjectStoreTestFileSystem.OBJECTS;
+      if (left.containsKey("/a/killed/zarr.json") && left.containsKey("/a/killed/0/zarr.json")) {
+        assertEquals(whole, rows(inPairs(path)), "killed at " + k);
+      } else {
+        assertThrows(TileSparkException.class, () -> load(path), "killed at " + k);
+        wasGone = true;
+      }
+      for (int level = 0; level < 3; level++) {
+        String array = path + "/" + level;
+        if (left.containsKey("/a/killed/" + level + "/zarr.json")) {
+          spark.read().format("zarr").option("missing", "error").load(array).collect();
+        }
+      }
+      ObjectStoreTestFileSystem.LISTS.set(1);
+      if (isImage && k == changes - 1) { // the arrays are there, but not their group
+        assertTrue(left.containsKey("/a/killed/1/zarr.json"), () -> left.keySet().toString());
+        ObjectStoreTestFileSystem.LEFT.set(5);
+        assertThrows(TileSparkException.class, () -> save(old, path, options));
+        ObjectStoreTestFileSystem.revive();
+        assertFalse(
+            left.keySet().stream().anyMatch(key -> key.endsWith("/zarr.json")),
+            () -> "metadata of arrays whose chunks are replaced: " + left.keySet());
+      }
+      save(made, path, options);
+      assertEquals(objects, List.copyOf(left.keySet()), "after a write that was killed at " + k);
+      assertEquals(rows(made), rows(inPairs(path)));
+    }
+    assertTrue(wasGone);
+  }
+
+  /** Only chunks are removed that no array or group has. */
+  @ParameterizedTest
+  @ValueSource(strings = {"3", "2"})
+  void aWriteRemovesChunksOfNoArray(String version) throws IOException {
+    Dataset<Row> df = npy("in.npy", "i4", "2,2", 4, 4);
+    Path store = dir.resolve("array");
+    for (String name :
+        List.of(
+            "c/0/0", "c/9/0", "c/1/1/0", "0.0", "7.1", "0/c/1/1", "0/1.0", "a/c/9/9", "1.txt")) {
+      Path file = store.resolve(name);
+      Files.createDirectories(file.getParent());
+      Files.write(file, new byte[] {1});
+    }
+    save(df, store.resolve("1"), "chunks", "4,4");
+    save(df, store.resolve("2/c"), "chunks", "4,4");
+    save(df, store, "chunks", "2,2", "version", version);
+    List<String> expected =
+        new ArrayList<>(List.of("1.txt", "1/c/0/0", "1/zarr.json", "2/c/c/0/0", "2/c/zarr.json"));
+    expected.addAll(
+        version.equals("3")
+            ? List.of("a/c/9/9", "c/0/0", "c/0/1", "c/1/0", "c/1/1", "zarr.json")
+            : List.of("a/c/9/9", ".zarray", ".zattrs", "0.0", "0.1", "1.0", "1.1"));
+    List<String> found =
+        names(store).stream()
+            .filter(name -> !name.equals(".zattrs") || expected.contains(name))
+            .toList();
+    assertEquals(expected.stream().sorted().toList(), found);
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(store)));
   }
 
   @Test
