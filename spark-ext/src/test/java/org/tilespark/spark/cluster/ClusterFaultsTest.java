@@ -75,14 +75,14 @@ class ClusterFaultsTest {
         KilledExecutorJob.class,
         withStore(
             Map.of(
-            TileSparkConf.BATCH_SIZE.name(),
-            "2k",
-            "spark.shuffle.io.maxRetries",
-            "1",
-            "spark.shuffle.io.retryWait",
-            "100ms",
-            "spark.reducer.maxSizeInFlight",
-            "1k")), // or the rows of others come before the first is read
+                TileSparkConf.BATCH_SIZE.name(),
+                "2k",
+                "spark.shuffle.io.maxRetries",
+                "1",
+                "spark.shuffle.io.retryWait",
+                "100ms",
+                "spark.reducer.maxSizeInFlight",
+                "1k")), // or the rows of others come before the first is read
         shared.resolve("killed-executors"),
         both(
             KilledZarrCases.names(false),
@@ -254,8 +254,7 @@ class ClusterFaultsTest {
   void theDriverIsKilledAtAllStagesOfAWriteOfZarr() throws IOException {
     Path place = Files.createDirectory(shared.resolve("killed-zarr-drivers"));
     Map<String, String> conf = withStore(Map.of());
-    ChildJvm.Outcome prepared =
-        run(KilledZarrDriverJob.class, conf, place.toString(), "prepare");
+    ChildJvm.Outcome prepared = run(KilledZarrDriverJob.class, conf, place.toString(), "prepare");
     assertEquals(0, prepared.exitCode(), prepared::output);
     for (String name : KilledZarrDriverJob.names()) {
       ChildJvm.Outcome killed = run(KilledZarrDriverJob.class, conf, place.toString(), name);

@@ -32,14 +32,14 @@ import org.apache.hadoop.util.Progressable;
  * A store of objects for all processes of a cluster, with the semantics of S3: an object is there
  * from the close of its stream on, and directories are prefixes of names. It kills a process at a
  * change of an object that the configuration names. Objects are files at their paths, those that
- * are being written in a directory beside the store.
+ * are being written in a directory next to the store.
  */
 public final class KillingFileSystem extends FileSystem {
   static final String SCHEME = "kills";
 
   /**
-   * Where a process is killed: a regular expression for an event and the object's path. Events are
-   * {@code create}, {@code write} (after half of the bytes), {@code close} (all bytes, not yet
+   * A regular expression for the event and the object's path at which a process is killed. Events
+   * are {@code create}, {@code write} (after half of the bytes), {@code close} (all bytes, not yet
    * visible), {@code closed}, {@code delete} and {@code deleted}.
    */
   static final String AT = "fs.kills.at";
@@ -80,9 +80,7 @@ public final class KillingFileSystem extends FileSystem {
   }
 
   private void event(String event, Path object) throws IOException {
-    if (!at.isEmpty()
-        && (event + " " + object).matches(at)
-        && Interference.leave(Path.of(mark))) {
+    if (!at.isEmpty() && (event + " " + object).matches(at) && Interference.leave(Path.of(mark))) {
       if (pid == 0) {
         Runtime.getRuntime().halt(137);
       }
@@ -115,8 +113,7 @@ public final class KillingFileSystem extends FileSystem {
   }
 
   @Override
-  public FSDataInputStream open(org.apache.hadoop.fs.Path path, int bufferSize)
-      throws IOException {
+  public FSDataInputStream open(org.apache.hadoop.fs.Path path, int bufferSize) throws IOException {
     return files.open(file(path), bufferSize);
   }
 
@@ -185,7 +182,8 @@ public final class KillingFileSystem extends FileSystem {
   @Override
   public boolean delete(org.apache.hadoop.fs.Path path, boolean recursive) throws IOException {
     Path top = local(path);
-    List<Path> objects = Files.isRegularFile(top) ? List.of(top) : recursive ? below(top) : List.of();
+    List<Path> objects =
+        Files.isRegularFile(top) ? List.of(top) : recursive ? below(top) : List.of();
     for (Path object : objects) {
       event("delete", object);
       Files.deleteIfExists(object);

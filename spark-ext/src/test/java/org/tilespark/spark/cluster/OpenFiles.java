@@ -50,8 +50,7 @@ final class OpenFiles {
     thread.start();
   }
 
-  private static void watch(Path target, Moment moment, int chunks, Path mark)
-      throws IOException {
+  private static void watch(Path target, Moment moment, int chunks, Path mark) throws IOException {
     while (mark.equals(WATCHED.get()) && KilledZarrCases.chunks(target) < chunks) {
       Thread.onSpinWait();
     }

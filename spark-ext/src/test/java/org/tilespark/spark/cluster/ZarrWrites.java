@@ -21,7 +21,9 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
 
-/** Writes of one array of Zarr in several layouts, by processes that are killed, and their checks. */
+/**
+ * Writes of one array of Zarr in several layouts, by processes that are killed, and their checks.
+ */
 final class ZarrWrites {
   /** The blocks of a matrix of 120 x 90: no layout has them as its chunks or shards. */
   private static final String SMALL =
@@ -35,7 +37,7 @@ final class ZarrWrites {
           + " array_repeat(float(id + 1), 262144) AS values"
           + " FROM range(0, 16, 1, 4)";
 
-  /** How the array lies in the store. */
+  /** Options for chunks, shards and scales. */
   enum Layout {
     /** Chunks of other keys than those of the others, some of which are none of theirs. */
     OLD(SMALL, Map.of("chunks", "7,18", "shards", "21,18")),
@@ -118,8 +120,8 @@ final class ZarrWrites {
   }
 
   /**
-   * Digests of the bytes of all that is below a path, by name; hidden files and hidden directories too, but no
-   * others.
+   * Digests of the bytes of all that is below a path, by name; hidden files and hidden directories
+   * too, but no others.
    */
   static Map<String, String> everything(Path target) throws IOException {
     Map<String, String> contents = new TreeMap<>();
@@ -129,8 +131,7 @@ final class ZarrWrites {
     try (Stream<Path> files = Files.walk(target)) {
       for (Path file : files.toList()) {
         if (Files.isRegularFile(file)) {
-          contents.put(
-              target.relativize(file).toString(), digest(file));
+          contents.put(target.relativize(file).toString(), digest(file));
         } else if (file.getFileName().toString().startsWith(".")) {
           contents.put(target.relativize(file) + "/", "");
         }
