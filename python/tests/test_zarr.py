@@ -221,8 +221,13 @@ def test_more_than_three_axes_are_written(spark: SparkSession, tmp_path: Path, v
     assert written(tmp_path / "5", five).chunks == (1, 1, 3, 4, 6)
     (x + 1)[:, ::2].to_zarr(tmp_path / "5", chunks=(1, 1, 5, 7, 3), overwrite=True, options={"version": version})
     written(tmp_path / "5", (five + 1)[:, ::2])
-    with pytest.raises(ts.TileSparkError, match="expected 1 along axis0"):
-        x.to_zarr(tmp_path / "no", chunks=(2, 1, 5, 7, 3))
+    for chunks, shards in (((2, 2, 2, 7, 4), None), ((1, 3, 2, 4, 5), (2, 6, 4, 8, 5))):
+        if version == 3 or shards is None:
+            x.to_zarr(tmp_path / "long", chunks=chunks, shards=shards, overwrite=True, options={"version": version})
+            written(tmp_path / "long", five)
+            same(ts.read_zarr(tmp_path / "long")[1], five[1])
+    with pytest.raises(ts.TileSparkError, match="expected 1 along axis0|expected 3 for"):
+        x.to_zarr(tmp_path / "no", options={"version": version, "downsample": "2,1,2,2,2"})
     stack = ts.from_numpy(five[0], batch=True)
     stack.to_zarr(tmp_path / "4", options={"version": version})
     written(tmp_path / "4", five[0])

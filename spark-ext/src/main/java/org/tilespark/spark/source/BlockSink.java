@@ -39,7 +39,7 @@ public interface BlockSink {
    * it, and end there or at the array's end. Empty if any blocks are accepted.
    *
    * @param extents extents of the array
-   * @return elements along each axis of a part, 1 along leading axes
+   * @return elements along each axis of a part
    */
   default Optional<Shape> wholeParts(WrittenBlocks blocks, Shape extents) {
     return Optional.empty();

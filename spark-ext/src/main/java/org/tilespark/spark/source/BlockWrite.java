@@ -103,7 +103,7 @@ public final class BlockWrite {
     Shape own = own(array.shape());
     QueryExecution query =
         sink.wholeParts(blocks, array.shape())
-            .map(part -> WriteQuery.inParts(data, schema, own, own(part), sink.format()))
+            .map(part -> WriteQuery.inParts(data, blocks, array.shape(), part, sink.format()))
             .orElseGet(() -> WriteQuery.of(data, schema, own));
     if (replace && sink.removesFirst() && sink.exists()) {
       requireOthersRead();

@@ -4,12 +4,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.functions;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockSchema;
@@ -63,35 +65,52 @@ final class WriteQuery {
 
   /**
    * The query in blocks that begin and end at the boundaries of parts: the blocks of the DataFrame
-   * if they are known to do so, otherwise blocks of whole parts.
+   * if they are known to do so, otherwise blocks of whole parts. Blocks of a part that is longer
+   * than 1 along leading axes come one after the other in one task.
    *
-   * @param extents extents of the array that is stored, which override those in the metadata
+   * @param stored extents of the array that is stored, which override those in the metadata
    * @param part elements of a part along each axis
    */
   static QueryExecution inParts(
-      Dataset<Row> data, BlockSchema schema, Shape extents, Shape part, BlockFormat format) {
+      Dataset<Row> data, WrittenBlocks written, Shape stored, Shape part, BlockFormat format) {
     var classic = (org.apache.spark.sql.classic.Dataset<Row>) data;
-    if (extents.elements() == 0) {
+    if (stored.elements() == 0) {
       return classic.queryExecution();
     }
+    BlockSchema schema = written.schema();
+    Shape extents = Shape.of(written.axes().own(stored.toArray()));
+    Shape own = Shape.of(written.axes().own(part.toArray()));
+    boolean isGathered = own.elements() != part.elements();
     String operator = "format " + format.name();
     BlockFrame frame = BlockFrame.of(classic.logicalPlan(), schema.kind(), operator);
     if (!frame.extents().equals(Optional.of(extents))) {
       frame = frame.stating(frame.metadata().withExtents(extents).withoutBlockShape());
     }
-    ChunkGrid parts = new ChunkGrid(extents, part);
+    ChunkGrid parts = new ChunkGrid(extents, own);
     int bytes = schema.elementType().bytes() * schema.planes().size();
     Shape blocks =
         frame
             .blockShape()
-            .filter(shape -> !parts.isCutBy(shape))
-            .orElseGet(() -> parts.usualBlock(part, bytes));
+            .filter(shape -> isGathered ? shape.equals(own) : !parts.isCutBy(shape))
+            .orElseGet(() -> isGathered ? own : parts.usualBlock(own, bytes));
     LogicalPlan plan =
         ReblockPlans.reblock(
             frame.plan(), schema.kind(), blocks.toArray(), Missing.ERROR, operator);
-    return org.apache.spark.sql.classic.Dataset$.MODULE$
-        .ofRows(classic.sparkSession(), plan)
-        .queryExecution();
+    var query = org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(classic.sparkSession(), plan);
+    if (!isGathered) {
+      return query.queryExecution();
+    }
+    List<String> offsets = written.axes().offsetColumns();
+    Column[] places =
+        IntStream.range(0, offsets.size())
+            .mapToObj(
+                axis ->
+                    functions.expr(
+                        "`%s` div %sL"
+                            .formatted(offsets.get(axis).replace("`", "``"), part.extent(axis))))
+            .toArray(Column[]::new);
+    Dataset<Row> gathered = query.repartition(places).sortWithinPartitions(places);
+    return ((org.apache.spark.sql.classic.Dataset<Row>) gathered).queryExecution();
   }
 
   private Optional<LogicalPlan> belowReblock(LogicalPlan plan) {

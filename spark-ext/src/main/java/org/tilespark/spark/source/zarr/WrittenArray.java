@@ -128,6 +128,16 @@ record WrittenArray(ZarrArray array, List<ByteEncoder> encoders, List<Double> sp
         : new ChunkLayout.Leaf(shape, order, false, ((ChunkLayout.Leaf) layout).codecs());
   }
 
+  /** True if an object has elements of several blocks, which are 1 long along leading axes. */
+  boolean isGathered(ArrayAxes axes) {
+    for (int axis = 0; axis < axes.leading().size(); axis++) {
+      if (array.layout().shape().extent(axis) > 1) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** The places of blocks in this array. */
   ArrayView view() {
     return ArrayView.whole(array.shape());

@@ -2,6 +2,7 @@ package org.tilespark.spark.source.zarr;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.Arrays;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.hadoop.fs.Path;
@@ -69,12 +70,18 @@ record ZarrTarget(
     return new Writer(this, objects, allocator);
   }
 
-  /** Writes the blocks of one task; owns {@code objects} and its memory. */
+  /**
+   * Writes the blocks of one task; owns {@code objects} and its memory. An object that is longer
+   * than 1 along leading axes is gathered from its blocks, which come one after the other.
+   */
   static final class Writer implements BlockSink.Writer {
     private final ZarrTarget target;
     private final ObjectWriter objects;
     private final BufferAllocator allocator; // borrowed
     private ArrowBuf encoded; // null until needed
+    private ArrowBuf gathered; // null until needed
+    private BoxCopy.Block open; // in gathered; null if there is none
+    private long missing; // elements of the open object
 
     private Writer(ZarrTarget target, ObjectWriter objects, BufferAllocator allocator) {
       this.target = target;
@@ -89,14 +96,63 @@ record ZarrTarget(
       long[] low = view.offset(block.offset());
       long[] size = view.size(block.size());
       requireWhole(block, low, size);
-      objects.write(new BoxCopy.Block(elements(block), low, size));
+      BoxCopy.Block elements = new BoxCopy.Block(elements(block), low, size);
+      if (target.written.isGathered(target.columns.axes())) {
+        gather(elements);
+      } else {
+        objects.write(elements);
+      }
       block.putPlace(box, at);
+    }
+
+    /** Copies a block into its object, and writes the object before if this is another one. */
+    private void gather(BoxCopy.Block block) throws IOException {
+      Shape object = target.written.array().layout().shape();
+      Shape extents = target.written.array().shape();
+      long[] low = block.low().clone();
+      long[] size = low.clone();
+      long[] high = low.clone();
+      for (int axis = 0; axis < low.length; axis++) {
+        low[axis] -= low[axis] % object.extent(axis);
+        size[axis] = Math.min(object.extent(axis), extents.extent(axis) - low[axis]);
+        high[axis] += block.size()[axis];
+      }
+      int width = target.columns.encoder().to().elementBytes();
+      if (open == null || !Arrays.equals(open.low(), low)) {
+        writeOpen();
+        missing = Shape.of(size).elements();
+        if (gathered == null) {
+          gathered = allocator.buffer(object.elements() * width);
+        }
+        HostMemory memory = Buffers.memory(gathered, 0, missing * width);
+        open = new BoxCopy.Block(memory, low, size);
+      }
+      BoxCopy.copy(block, open, block.low(), high, width);
+      missing -= Shape.of(block.size()).elements();
+    }
+
+    /** Writes the object whose blocks came last. */
+    private void writeOpen() throws IOException {
+      if (open == null) {
+        return;
+      }
+      if (missing != 0) {
+        throw target.columns.defect(
+            open.low(),
+            "the blocks of the chunk or shard of %s from there hold %s elements"
+                .formatted(Shape.of(open.size()), Shape.of(open.size()).elements() - missing));
+      }
+      objects.write(open);
+      open = null;
     }
 
     private void requireWhole(BlockColumns.Block block, long[] low, long[] size) {
       Shape object = target.written.array().layout().shape();
       Shape extents = target.written.array().shape();
-      for (int axis = 0; axis < low.length; axis++) {
+      boolean isGathered = target.written.isGathered(target.columns.axes());
+      for (int axis = isGathered ? target.columns.axes().leading().size() : 0;
+          axis < low.length;
+          axis++) {
         long end = low[axis] + size[axis];
         if (low[axis] % object.extent(axis) != 0
             || (end % object.extent(axis) != 0 && end != extents.extent(axis))) {
@@ -136,14 +192,18 @@ record ZarrTarget(
       }
     }
 
-    /** Does nothing, since each object was written completely. */
     @Override
-    public void finish() {}
+    public void finish() throws IOException {
+      writeOpen();
+    }
 
     @Override
     public void close() {
       close(encoded);
+      close(gathered);
       encoded = null;
+      gathered = null;
+      open = null;
       objects.close();
     }
   }

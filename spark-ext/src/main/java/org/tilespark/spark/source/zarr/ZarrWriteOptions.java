@@ -144,7 +144,7 @@ record ZarrWriteOptions(Map<String, String> given) {
     return shards;
   }
 
-  /** A shape with 1 along leading axes, which may be left out. */
+  /** A shape; leading axes may be left out, then it is 1 along them. */
   private Optional<Shape> shape(String name, ArrayAxes axes) {
     return perAxis(name, "1").map(text -> shape(name, text, axes));
   }
@@ -157,9 +157,9 @@ record ZarrWriteOptions(Map<String, String> given) {
       if (shape.extent(axis) < 1) {
         throw wrong(name, text, "whole numbers of 1 or more");
       }
-      if (axis < axes.leading().size() && shape.extent(axis) > 1) {
-        throw wrong(
-            name, text, "1 along " + axes.leading().get(axis) + ", along which blocks are 1 long");
+      boolean isFactor = name.equals(DOWNSAMPLE);
+      if (isFactor && axis < axes.leading().size() && shape.extent(axis) > 1) {
+        throw wrong(name, text, "1 along " + axes.leading().get(axis));
       }
     }
     return shape;

@@ -176,13 +176,20 @@ class ZarrSinkTest extends SparkTest {
     assertArrayEquals(
         Files.readAllBytes(dir.resolve("in.npy")),
         bytes(VolumeBlocks.permute(load(dir.resolve("turned")), "yzx")));
-    String longer = reasonOf(() -> save(back, dir.resolve("no"), "chunks", "2,1,4,3,6"));
-    assertTrue(longer.contains("expected 1 along t, along which blocks are 1 long"), longer);
-    String holed = reasonOf(() -> save(back.where("c <> 1"), dir.resolve("no")));
-    assertTrue(holed.contains("no block at t 0, c 1, x 0, y 0, z 0"), holed);
-    String twice = reasonOf(() -> save(back.union(back.where("c = 1")), dir.resolve("no")));
-    assertTrue(twice.contains("overlap"), twice);
-    assertFalse(Files.exists(dir.resolve("no/zarr.json")));
+    for (String[] options :
+        new String[][] {
+          {}, {"chunks", "2,2,3,4,2"}, {"chunks", "1,2,3,4,2", "shards", "2,4,3,8,4"}
+        }) {
+      Path long4 = dir.resolve("long");
+      save(back, long4, options);
+      assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(long4)));
+      String holed = reasonOf(() -> save(back.where("c <> 1"), dir.resolve("no"), options));
+      assertTrue(holed.contains(options.length == 0 ? "no block at t 0, c 1, x 0" : "hold"), holed);
+      String twice =
+          reasonOf(() -> save(back.union(back.where("c = 1")), dir.resolve("no"), options));
+      assertTrue(twice.contains(options.length == 0 ? "overlap" : "hold"), twice);
+      assertFalse(Files.exists(dir.resolve("no/zarr.json")));
+    }
   }
 
   private static List<String> names(Path directory) throws IOException {
