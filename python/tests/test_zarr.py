@@ -555,7 +555,7 @@ def test_coordinates_that_xarray_wrote(spark: SparkSession, tmp_path: Path) -> N
 def test_other_coordinates_are_not_lost(spark: SparkSession, tmp_path: Path) -> None:
     data = measured()
     ts.from_xarray(data).to_zarr(tmp_path / "s", "pressure")
-    ts.from_xarray(data * 2).to_zarr(tmp_path / "s", "twice")  # beside the same coordinates
+    ts.from_xarray(data * 2).to_zarr(tmp_path / "s", "twice")  # with the same coordinates
     moved = ts.from_xarray(data.assign_coords(x=data.x + 1))
     with pytest.raises(ts.errors.InvalidInputError, match="other coordinates 'x'"):
         moved.to_zarr(tmp_path / "s", "moved")

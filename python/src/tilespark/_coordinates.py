@@ -1,4 +1,4 @@
-"""Coordinates beside an array of Zarr, as xarray stores them: arrays of the same group, named as the axes they belong to."""
+"""Coordinates of an array of Zarr, as xarray stores them: arrays of the same group, named as the axes they belong to."""
 
 from __future__ import annotations
 
