@@ -580,3 +580,81 @@ def test_vectors(spark: SparkSession, tmp_path: Path, options: dict[str, Any]) -
         same(ts.read_zarr(path), numbers)
     with pytest.raises(ts.errors.InvalidInputError, match="an array of 2 axes or more"):
         ts.from_numpy(numbers).to_zarr(tmp_path / "image", options={"downsample": "1,2"})
+
+
+def packed(tmp_path: Path, version: int) -> Any:
+    xarray = pytest.importorskip("xarray")
+    values = np.round(np.random.default_rng(3).normal(58, 3, size=(4, 5, 6)), 2)
+    values[1, 2, 3] = values[3, :, 0] = np.nan
+    data = xarray.DataArray(values, dims=("z", "y", "x"), name="a", attrs={"units": "m"})
+    encoding = {"dtype": "int16", "scale_factor": 0.01, "add_offset": 50.0, "_FillValue": -32768}
+    data.to_dataset().to_zarr(tmp_path / "packed", zarr_format=version, encoding={"a": encoding}, consolidated=True)
+    return data
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_packed_numbers_are_decoded_as_by_xarray(spark: SparkSession, tmp_path: Path, version: int) -> None:
+    xarray = pytest.importorskip("xarray")
+    data, store = packed(tmp_path, version), tmp_path / "packed"
+    x = ts.read_zarr(store, "a")
+    np.testing.assert_allclose(x.compute(), data, rtol=1e-14)
+    assert x.to_xarray().attrs == {"units": "m"}
+    (x * 2).to_zarr(store, "twice")  # the group's consolidated metadata would not show it
+    with xarray.open_zarr(store) as opened:
+        np.testing.assert_allclose(opened["twice"], data * 2)
+    raw = ts.read_zarr(store, "a", mask_and_scale=False)
+    assert raw.dtype == np.int16 and raw.to_xarray().attrs["scale_factor"] == 0.01
+    assert (raw + 1).to_xarray().attrs == {"units": "m"}
+    assert ts.read_zarr(store, "a", dtype="float32").dtype == np.float32
+    xarray.DataArray(np.where(np.isnan(data), -9999, data), dims=data.dims, name="b").to_dataset().to_zarr(
+        tmp_path / "marked", zarr_format=version, encoding={"b": {"_FillValue": -9999.0}}
+    )
+    with xarray.open_zarr(tmp_path / "marked") as opened:
+        np.testing.assert_array_equal(ts.read_zarr(tmp_path / "marked", "b").compute(), opened["b"])
+    write2(tmp_path / "image", np.arange(60, dtype="u2").reshape(3, 4, 5), (3, 4, 5), fill_value=0, attributes={"_ARRAY_DIMENSIONS": ["z", "y", "x"]})
+    assert ts.read_zarr(tmp_path / "image").dtype == np.uint16
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_groups_that_exist(spark: SparkSession, tmp_path: Path, version: int) -> None:
+    data = packed(tmp_path, version)
+    store, x = tmp_path / "packed", ts.from_xarray(data.fillna(0))
+    x.to_zarr(store, "x")
+    x[:2, :3].to_zarr(store, "a", chunks=2, overwrite=True)
+    group = zarr.open_group(store, mode="r")
+    np.testing.assert_array_equal(group["x"][...], data.fillna(0))
+    assert group["a"].shape == (2, 3, 6)
+    assert zarr.open_array(store / "x").metadata.zarr_format == version
+    with pytest.raises(ts.InvalidInputError, match=f"expected {version}, that of the group"):
+        x.to_zarr(store, "y", options={"version": 5 - version})
+    with pytest.raises(ts.InvalidInputError, match="is an array, which holds no other arrays"):
+        x.to_zarr(store, "x/inner")
+    with pytest.raises(ts.InvalidInputError, match="packed/x exists"):
+        x.to_zarr(store, "x")
+
+
+def test_spectra_keep_their_frequencies(spark: SparkSession, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    plain = ts.from_numpy(np.random.default_rng(1).normal(size=(8, 6, 10)), spacing=(2, 0.5, 0.25))
+    spectrum = ts.fft.fftn(plain)
+    spectrum.to_zarr(tmp_path / "alone")
+    assert ts.read_zarr(tmp_path / "alone").spacing == (1 / 16, 1 / 3, 0.4)
+    spectrum.to_zarr(tmp_path / "group", "spectrum")
+    with xarray.open_zarr(tmp_path / "group") as opened:
+        assert opened["spectrum"].dims == ("freq_dim_0", "freq_dim_1", "freq_dim_2")
+        np.testing.assert_array_equal(opened["freq_dim_2"], np.fft.fftfreq(10, 0.25))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ts.read_zarr(tmp_path / "group", "spectrum").spacing == (1 / 16, 1 / 3, 0.4)
+
+
+def test_options_as_python_writes_them(spark: SparkSession, tmp_path: Path) -> None:
+    x = ts.from_numpy(np.zeros((6, 8, 10)) + 1, spacing=(2, 1, 1))
+    x._labels = x._labels.__class__(("time", "y", "x"), spacing=x.spacing)
+    x.to_zarr(tmp_path / "i", chunks=(2, -1, 4), options={"downsample": (1, 2, 2), "attributes": {"a": [1]}})
+    group = zarr.open_group(tmp_path / "i", mode="r")
+    image = group.attrs["ome"]["multiscales"][0]
+    assert [axis.get("type") for axis in image["axes"]] == ["time", "space", "space"]
+    assert group.attrs["a"] == [1] and group["0"].chunks == (2, 8, 4)
+    with pytest.raises(ts.TileSparkError, match="expected 3 whole numbers of 1 or more"):
+        x.to_zarr(tmp_path / "no", chunks=(32, 32))

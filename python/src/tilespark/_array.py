@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -749,7 +750,7 @@ class BlockArray:
             wanted = numpys_dtype(name, *pair)
             real = not isinstance(number, complex | np.complexfloating | bool | np.bool_)
             if name == "multiply" and real and wanted == self.dtype and wanted.kind in "fc":  # a later product absorbs a scale
-                return self._called("scale", self._labels, alpha=float(number))
+                return self._called("scale", self._labels.computed(), alpha=float(number))
             text = expression(name, (self.dtype, np.result_type(self.dtype, number)), wanted, number=not reflected)
             text, scalars = with_number(text, self.dtype, number, reflected)
             return self.map(text, **scalars)._in(wanted)
@@ -950,7 +951,7 @@ class BlockArray:
         blocks = self._by_block("map_blocks", self._df, function, dtype)
         with translated():
             kept = _blocks.with_metadata_of(blocks, self._df.schema, _blocks.dtype_of(blocks.schema))
-        return self._of(kept, self._labels)
+        return self._of(kept, self._labels.computed())
 
     def map_overlap(
         self, function: Callable[[NDArray], Any], depth: Any, *, edge: str = "none", dtype: Any = None
@@ -974,7 +975,7 @@ class BlockArray:
         with translated():
             back = _blocks.moved(df, self._kind, [-each for each in before], edge == "none")
             kept = _blocks.with_metadata_of(back, haloed._df.schema, _blocks.dtype_of(df.schema))
-        return self._of(kept, self._labels).trim()
+        return self._of(kept, self._labels.computed()).trim()
 
     def _by_block(self, method: str, df: DataFrame, function: Callable[[NDArray], Any], dtype: Any) -> DataFrame:
         """The blocks after a Python function, with the dtype as their only metadata."""
@@ -999,7 +1000,7 @@ class BlockArray:
                 in a volume) are its indices; docs/elementwise.md lists the functions and the dtype of the result.
             scalars: numbers that the expression uses by name.
         """
-        return self._called("map", self._labels, expression=expression, **scalars)
+        return self._called("map", self._labels.computed(), expression=expression, **scalars)
 
     def zip(self, other: Any, expression: str, *, missing: str | None = None, **scalars: float) -> BlockArray:
         """Computes each element from the elements of two arrays at the same position: ``x.zip(y, "a * b - 0.5")``.
@@ -1021,7 +1022,7 @@ class BlockArray:
         tables = {"a": first._df, "b": second._df}
         df = call(first._kind.function("zip"), tables, expression=expression, missing=missing, **scalars)
         dropped = tuple(axis for axis in first._dropped if axis in second._dropped)
-        labels = of_two(self._labels, partner._labels, (self.ndim, partner.ndim))
+        labels = of_two(self._labels, partner._labels, (self.ndim, partner.ndim)).computed()
         return first._of(df, labels, (*first._keep, *second._keep), dropped)
 
     def _of_rank(self, other: BlockArray) -> BlockArray:
@@ -1180,12 +1181,12 @@ class BlockArray:
             path: path of the store, on any file system that Spark can write.
             component: path of the array in the store. The group that holds it gets the coordinates too, as
                 ``xarray.open_zarr`` reads them; without ``component`` there is no group for them.
-            chunks: the shape of a chunk; by default the blocks' shape, unless they are very small or large. Of more than three
-                axes those before the last three may be left out, along which chunks are 1 long.
+            chunks: the shape of a chunk, -1 for a whole axis; by default the blocks' shape, unless they are very small or
+                large. Of more than three axes those before the last three may be left out, along which chunks are 1 long.
             shards: the shape of a shard, a multiple of ``chunks``; by default each chunk is a file.
             dtype: dtype in the store; by default this array's.
             overwrite: whether to replace an existing array, which is removed before the first write.
-            options: further options of ``format("zarr")``, such as ``{"compressor": "gzip"}``.
+            options: further options of ``format("zarr")``, such as ``{"compressor": "gzip", "downsample": (2, 2, 2)}``.
 
         Raises:
             UnsupportedError: for a scalar.
@@ -1203,25 +1204,27 @@ class BlockArray:
                 f"to_zarr({store!r}) of {self._what}: arrays of 1 axis or more are written, each of its own; use"
                 " zarr.save(path, x.compute())"
             )
-        spacing, attributes = self._labels.stated_spacing(), self._labels.attrs
+        spacing, attributes, dims = self._labels.stored_spacing(), self._labels.attrs, self.dims
+        further = {name: value if isinstance(value, str) else _joined(value) for name, value in (options or {}).items()}
         coordinates: dict[str, BlockArray] = {}
         root, group, _ = _coordinates.group_of(store, component)
         if component and self._labels.has_coordinates():
             from ._makers import array_of_group
 
             coordinates, attributes = _coordinates.missing(self, array_of_group(self.spark, root, group), overwrite)
-            if all(dim in self._labels.coordinates(self.shape)[1] for dim in self.dims or ("",)):
+            dims, known = self._labels.coordinates(self.shape)
+            if "downsample" not in further and all(dim in known for dim in dims or ("",)):
                 spacing = None  # the coordinates state it
         given: dict[str, Any] = {
             "component": component,
-            "chunks": None if chunks is None else _zarr_shape("chunks", chunks, min(self.ndim, self._kind.rank)),
-            "shards": None if shards is None else _zarr_shape("shards", shards, min(self.ndim, self._kind.rank)),
+            "chunks": None if chunks is None else self._zarr_shape("chunks", chunks),
+            "shards": None if shards is None else self._zarr_shape("shards", shards),
             "dtype": _blocks.supported(self.dtype if dtype is None else dtype).name,
             "extents": numbers(self.shape),
-            "dimension_names": None if self.dims is None else ",".join(self.dims),
+            "dimension_names": None if dims is None else ",".join(dims),
             "spacing": None if spacing is None else ",".join(map(repr, map(float, spacing))),
             "attributes": _coordinates.text(attributes),
-            **(options or {}),
+            **further,
         }
         with translated("to_zarr"), _progress.shown(self.spark):
             writer = _leading.with_columns(self).write.format("zarr").mode("overwrite" if overwrite else "error")
@@ -1232,10 +1235,18 @@ class BlockArray:
             except Exception as error:
                 if "[PATH_ALREADY_EXISTS]" not in str(error):
                     raise
-                raise InvalidInputError(f"The array {store} exists; to_zarr(path, overwrite=True) replaces it") from None
-        version = {name: value for name, value in (options or {}).items() if name == "version"}
+                place = f"{store}/{component.strip('/')}" if component else store
+                raise InvalidInputError(f"The array {place} exists; to_zarr(path, overwrite=True) replaces it") from None
         for name, values in coordinates.items():
-            values.to_zarr(root, f"{group}/{name}" if group else name, overwrite=overwrite, options=version)
+            values.to_zarr(root, f"{group}/{name}" if group else name, overwrite=overwrite)
+
+    def _zarr_shape(self, name: str, value: int | Sequence[int]) -> str:
+        """The option for the extents of a chunk or shard, -1 for a whole axis."""
+        sizes = integers(name, value)
+        if np.ndim(value) == 0:
+            sizes = sizes * min(self.ndim, self._kind.rank)
+        own = self.shape[max(0, self.ndim - len(sizes)) :]
+        return numbers(tuple(max(1, own[at]) if size == -1 and at < len(own) else size for at, size in enumerate(sizes)))
 
     def _save(self, path: str, dtype: Any, overwrite: bool) -> None:
         """Writes a vector or a scalar, which Spark stores as a matrix, from the driver."""
@@ -1410,9 +1421,11 @@ def _is_operand(value: Any) -> bool:
     return isinstance(value, BlockArray | np.ndarray)
 
 
-def _zarr_shape(name: str, value: int | Sequence[int], rank: int) -> str:
-    sizes = integers(name, value)
-    return numbers(sizes * rank if np.ndim(value) == 0 else sizes)
+def _joined(value: Any) -> Any:
+    """An option of a writer: a sequence or a dictionary as its text."""
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _exists(file: object) -> InvalidInputError:

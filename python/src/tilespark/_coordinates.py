@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
+import struct
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,6 +18,9 @@ from .errors import InvalidInputError, TileSparkError
 
 if TYPE_CHECKING:
     from ._array import BlockArray
+
+#: CF's attributes of numbers that are stored in a packed form.
+PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value")
 
 
 def group_of(path: str, component: str | None) -> tuple[str, str, str]:
@@ -81,8 +87,43 @@ def _variable(read_array: Callable[[str], BlockArray], name: str, array: BlockAr
 
 
 def _without_encoding(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Without those that are xarray's own, for its way of storing."""
-    return {name: each for name, each in attributes.items() if name not in ("coordinates", "_FillValue")}
+    """Without those that are xarray's own, for its way of storing. Only a fill value that is a number marks missing values."""
+    rest = {name: each for name, each in attributes.items() if name != "coordinates"}
+    fill = _number(rest.get("_FillValue"))
+    if fill is None or math.isnan(fill):
+        rest.pop("_FillValue", None)
+    return rest
+
+
+def _number(value: Any) -> float | None:
+    """A number in an attribute; xarray writes floats of version 3 as the base64 text of their bytes. None for anything else."""
+    if isinstance(value, str):
+        try:
+            raw = base64.b64decode(value, validate=True)
+            return float(value) if len(raw) != 8 else float(struct.unpack("<d", raw)[0])
+        except ValueError:
+            return math.nan if value == "NaN" else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def decoded(array: BlockArray) -> BlockArray:
+    """An array of CF's conventions as its numbers: ``value * scale_factor + add_offset`` in float64, and NaN for missing values.
+
+    Those equal ``_FillValue`` or ``missing_value``. An array without these attributes is returned as it is.
+    """
+    attrs = array._labels.attrs
+    given = {name: _number(attrs[name]) for name in PACKING if name in attrs}
+    known = {name: value for name, value in given.items() if value is not None and not math.isnan(value)}
+    if not known or array.dtype.kind == "c":
+        return array
+    missing = {f"m{at}": known[name] for at, name in enumerate(("_FillValue", "missing_value")) if name in known}
+    text = "v"
+    if "scale_factor" in known or "add_offset" in known:
+        text = "v * s + o"
+    if missing:
+        text = f"if({' OR '.join(f'v = {name}' for name in missing)}, nan(), {text})"
+    scalars = {"s": known.get("scale_factor", 1.0), "o": known.get("add_offset", 0.0)} if "s" in text else {}
+    return array.astype("float64").map(text, **scalars, **missing)
 
 
 def missing(

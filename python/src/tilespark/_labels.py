@@ -107,6 +107,11 @@ class Labels:
         """The labels of arrays joined along an axis, with the coordinates of the other axes."""
         return replace(self.reduced([axis], axis + 1, True), name=None)
 
+    def computed(self) -> Labels:
+        """The labels of elements that were computed from those of this array: without attributes of how it packs numbers."""
+        gone = ("scale_factor", "add_offset", "_FillValue", "missing_value")
+        return replace(self, attrs={name: each for name, each in self.attrs.items() if name not in gone})
+
     def of_axes(self) -> Labels:
         """Only names and spacing of the axes: of a result with other coordinates, name and attributes than its input."""
         return Labels(self.dims, spacing=self.spacing)
@@ -145,9 +150,15 @@ class Labels:
         """The spacing with 1 for axes whose spacing is unknown; None if there is none."""
         return self.spacing and tuple(1.0 if math.isnan(each) else each for each in self.spacing)
 
-    def stated_spacing(self) -> tuple[float, ...] | None:
-        """The spacing if that of all axes is known, else None."""
-        return None if self.spacing is None or any(map(math.isnan, self.spacing)) else self.spacing
+    def stored_spacing(self) -> tuple[float, ...] | None:
+        """The distance between neighbours along each axis, of frequencies too, if that of all axes is known, else None."""
+        if self.spacing is None:
+            return None
+        own = tuple(
+            step if each is None else frequency_step(each())
+            for step, (_, each) in zip(self.spacing, self._each(len(self.spacing)), strict=True)
+        )
+        return None if any(map(math.isnan, own)) else own
 
     def require_spacing(self, operator: str, axes: Sequence[int]) -> None:
         """Checks that the spacing of some axes is known.
@@ -268,6 +279,11 @@ def steps_of(dims: Sequence[Any], coords: Mapping[Any, Any], maker: str) -> list
     return [_step(dim, np.asarray(coords[dim]), maker) if dim in coords else None for dim in dims]
 
 
+def frequency_step(frequencies: NDArray) -> float:
+    """The distance between neighbouring frequencies, which may begin at zero or in the middle."""
+    return abs(float(frequencies[1] - frequencies[0])) if len(frequencies) > 1 else 1.0
+
+
 def _step(dim: object, values: NDArray, maker: str) -> float:
     """The distance between coordinates, in seconds for dates and durations; 1 between names, NaN if it is not one number."""
     if len(values) < 2:
@@ -275,6 +291,8 @@ def _step(dim: object, values: NDArray, maker: str) -> float:
     numbers = _numbers(values)
     if numbers is None:
         return 1.0
+    if str(dim).startswith(FREQUENCY):
+        return frequency_step(numbers) or math.nan
     if np.isfinite(numbers).all():
         steps = np.diff(numbers)
         step = float(numbers[-1] - numbers[0]) / len(steps)

@@ -104,6 +104,7 @@ def read_zarr(
     dtype: Any = None,
     spacing: float | Sequence[float] | None = None,
     missing: str | None = None,
+    mask_and_scale: bool = True,
     spark: SparkSession | None = None,
 ) -> BlockArray:
     """An array in a Zarr store, version 2 or 3, with its attributes and the names of its axes. Chunks are read when they are needed.
@@ -120,6 +121,8 @@ def read_zarr(
         dtype: ``float32`` or ``float64`` to convert while reading; by default the array's own type.
         spacing: distance between neighbours along the axes; by default that of the coordinates, else the scale of an image.
         missing: treatment of chunks that are not stored: ``"fill"``, the default, takes the fill value; ``"error"`` raises.
+        mask_and_scale: whether attributes that say how numbers are packed (``scale_factor``, ``add_offset``, ``_FillValue``,
+            ``missing_value``) are obeyed, as by xarray: such an array becomes float64, with NaN for missing values.
         spark: the session; by default the active one.
 
     Raises:
@@ -134,6 +137,9 @@ def read_zarr(
             reader = reader.option(name, str(value))
     file = _transfer.path_of(spark, path)
     array = _stored(reader, "read_zarr", file, blocks, dtype)
+    if flag("mask_and_scale", mask_and_scale):
+        array = _coordinates.decoded(array)
+        array = array if dtype is None else array.astype(dtype)
     store, group, name = _coordinates.group_of(file, component)
     array._labels = _coordinates.read(array_of_group(spark, store, group), array, name, checked_spacing(spacing, array.ndim))
     return array

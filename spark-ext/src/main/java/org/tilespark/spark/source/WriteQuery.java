@@ -15,10 +15,12 @@ import org.apache.spark.sql.functions;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 
@@ -109,7 +111,12 @@ final class WriteQuery {
                         "`%s` div %sL"
                             .formatted(offsets.get(axis).replace("`", "``"), part.extent(axis))))
             .toArray(Column[]::new);
-    Dataset<Row> gathered = query.repartition(places).sortWithinPartitions(places);
+    int tasks =
+        Exchange.partitions(
+            classic.sparkSession().sparkContext(),
+            Bytes.product(stored.elements(), bytes),
+            Optional.empty());
+    Dataset<Row> gathered = query.repartition(tasks, places).sortWithinPartitions(places);
     return ((org.apache.spark.sql.classic.Dataset<Row>) gathered).queryExecution();
   }
 

@@ -37,6 +37,10 @@ record ArrayView(Shape array, List<Long> selected) implements Serializable {
    */
   static ArrayView of(ZarrArray array, String text) {
     Shape shape = array.shape();
+    if (shape.rank() == 0) {
+      throw new IllegalArgumentException(
+          "the array is a single value without axes; expected one axis or more");
+    }
     Long[] selected = new Long[shape.rank()];
     Arrays.fill(selected, -1L);
     for (String part : text.isBlank() ? new String[0] : text.split(",", -1)) {

@@ -145,10 +145,14 @@ record Pyramid(List<WrittenArray> levels, Shape factors, boolean isFirst) implem
     List<String> names = finest.array().names();
     for (int axis = 0; axis < names.size(); axis++) {
       ObjectNode object = axes.addObject().put("name", names.get(axis));
-      if (names.size() - axis <= 3) {
-        object.put("type", "space");
-      } else if (names.get(axis).equals("t") || names.get(axis).equals("c")) {
-        object.put("type", names.get(axis).equals("t") ? "time" : "channel");
+      String type =
+          switch (names.get(axis)) {
+            case "t", "time" -> "time";
+            case "c", "channel" -> "channel";
+            default -> names.size() - axis <= 3 ? "space" : "";
+          };
+      if (!type.isEmpty()) {
+        object.put("type", type);
       }
     }
     ArrayNode datasets = image.putArray("datasets");

@@ -35,11 +35,16 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
   static final String ATTRIBUTES_2 = ".zattrs";
   static final String CONSOLIDATED_2 = ".zmetadata";
 
+  /** The field of a group's document in version 3 that repeats those of all nodes below it. */
+  static final String CONSOLIDATED_3 = "consolidated_metadata";
+
   /** The attribute of an array that has the distances between neighbours. */
   static final String SPACING = "spacing";
 
   /** Most bytes of a document: more than even the consolidated metadata of a store need. */
   private static final long MOST_BYTES = 64 << 20;
+
+  private static final String MISSING_VALUE = "_FillValue";
 
   /** Longest text of attributes that a column's metadata keep, since each plan has a copy. */
   private static final int MOST_ATTRIBUTES = 16 << 10;
@@ -155,7 +160,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     Path directory = new Path(root, component);
     Optional<Document> document = read(store, new Path(root, VERSION_3));
     if (document.isPresent()) {
-      JsonNode json = document.get().json.path("consolidated_metadata").path("metadata");
+      JsonNode json = document.get().json.path(CONSOLIDATED_3).path("metadata");
       return Optional.ofNullable(json.get(component))
           .filter(JsonNode::isObject)
           .map(node -> version3(directory, node, document.get().stamp));
@@ -196,9 +201,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
       read(store, new Path(root, name))
           .map(
               document ->
-                  name.equals(VERSION_3)
-                      ? document.json.path("consolidated_metadata")
-                      : document.json)
+                  name.equals(VERSION_3) ? document.json.path(CONSOLIDATED_3) : document.json)
           .map(json -> json.path("metadata"))
           .ifPresent(json -> json.fieldNames().forEachRemaining(known::add));
     }
@@ -278,6 +281,19 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     return documents.stream().anyMatch(List.of(VERSION_3, ARRAY_2, GROUP_2)::contains);
   }
 
+  /** True if the documents of a node are those of an array. */
+  static boolean isArray(FileSystem store, Path directory) throws IOException {
+    Optional<Document> own = read(store, new Path(directory, VERSION_3));
+    return own.isPresent()
+        ? own.get().json.path("node_type").asText().equals("array")
+        : store.exists(new Path(directory, ARRAY_2));
+  }
+
+  /** The content of a document; an empty object if there is none. */
+  static JsonNode json(FileSystem store, Path file) throws IOException {
+    return read(store, file).map(Document::json).orElseGet(JsonNodeFactory.instance::objectNode);
+  }
+
   /** True if the documents of a node are those of a group that is no image. */
   static boolean isPlainGroup(FileSystem store, Path directory) throws IOException {
     Optional<Document> own = read(store, new Path(directory, VERSION_3));
@@ -293,12 +309,21 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     return attributes.filter(document -> document.json.has("multiscales")).isEmpty();
   }
 
-  /** The user's attributes as a JSON object; "" if there are none, or very many. */
+  /**
+   * The user's attributes as a JSON object; "" if there are none, or very many. For xarray the fill
+   * value of version 2 is the attribute {@value #MISSING_VALUE}, unless it is 0, as other programs
+   * write it.
+   */
   String userAttributes() {
     if (!(attributes instanceof ObjectNode all)) {
       return "";
     }
     ObjectNode own = all.deepCopy().without(List.of(SPACING, ZarrArray.XARRAY_NAMES));
+    FillValue fill = array.map(ZarrArray::fill).orElse(FillValue.ZERO);
+    boolean isOfXarray = all.has(ZarrArray.XARRAY_NAMES) && !own.has(MISSING_VALUE);
+    if (isOfXarray && fill.isStated() && !fill.equals(FillValue.ZERO)) {
+      own.set(MISSING_VALUE, fill.json(array.orElseThrow().type()));
+    }
     String text = own.isEmpty() ? "" : own.toString();
     return text.length() > MOST_ATTRIBUTES ? "" : text;
   }

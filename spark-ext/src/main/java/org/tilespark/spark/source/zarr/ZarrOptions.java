@@ -33,7 +33,8 @@ import org.tilespark.spark.source.FormatOptions;
  *   <tr><td>{@code missing}</td><td>{@code fill} (default) or {@code error}: what a chunk is that
  *     is not stored</td></tr>
  *   <tr><td colspan="2">Writing</td></tr>
- *   <tr><td>{@code version}</td><td>3 (default) or 2</td></tr>
+ *   <tr><td>{@code version}</td><td>3 or 2; by default that of the group that holds the array, else
+ *     3</td></tr>
  *   <tr><td>{@code chunks}</td><td>elements per axis of a chunk; by default the blocks' shape where
  *     that is 256 KiB to 32 MiB, else near a cube of at most 4 MiB</td></tr>
  *   <tr><td>{@code shards}</td><td>elements per axis of a shard; none by default</td></tr>
@@ -148,6 +149,12 @@ public record ZarrOptions(
         asked.as,
         asked.missing,
         writing.overriddenBy(asked.writing));
+  }
+
+  /** These options for an array in a group of a version, which is then that of the array. */
+  ZarrOptions inVersionOfGroup(int version) {
+    return new ZarrOptions(
+        path, component, level, select, blockShape, as, missing, writing.inVersionOfGroup(version));
   }
 
   @Override

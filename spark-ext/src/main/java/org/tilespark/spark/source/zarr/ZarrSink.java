@@ -35,13 +35,16 @@ import org.tilespark.spark.source.WrittenBlocks;
  *
  * @param options options of the user
  * @param directory directory of the array
+ * @param parents groups above the array
  * @param conf configuration of Hadoop
  */
-record ZarrSink(ZarrOptions options, Path directory, Configuration conf) implements BlockSink {
+record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Configuration conf)
+    implements BlockSink {
   /**
    * The sink of the options.
    *
-   * @throws IllegalArgumentException if a file has the directory's name
+   * @throws IllegalArgumentException if a file has the directory's name, an array is above it, or
+   *     the groups above it are of another version than the options state
    */
   static ZarrSink of(ZarrOptions options, Configuration conf) {
     try {
@@ -51,7 +54,12 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
         throw new IllegalArgumentException(
             "%s is a file; format zarr writes a directory, name another path".formatted(directory));
       }
-      return new ZarrSink(options, directory, conf);
+      ParentGroups parents = ParentGroups.of(directory, options.component(), conf);
+      ZarrOptions all =
+          parents.version().isPresent()
+              ? options.inVersionOfGroup(parents.version().getAsInt())
+              : options;
+      return new ZarrSink(all, directory, parents, conf);
     } catch (IOException e) {
       throw new UncheckedIOException(
           "Cannot write " + options.path() + ": " + IoReasons.reason(e), e);
@@ -123,6 +131,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
         new NpyEncoder(blocks.schema().elementType(), written.array().type(), restored);
     BlockColumns columns = new BlockColumns(blocks, encoder, array.shape(), array.source());
     FileSystem store = StorePaths.fileSystem(directory, conf);
+    parents.removeConsolidated(store, new StoredObjects(conf));
     boolean removed = replace && remove(store);
     boolean isClean = !store.exists(directory);
     if (!isClean) {
@@ -265,7 +274,7 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
       image.ifPresent(
           pyramid ->
               pyramid.write(sink.directory, target.scratch(), target.isClean(), target.conf()));
-      putGroups(new StoredObjects(sink.conf));
+      sink.parents.putMissing(new StoredObjects(sink.conf), sink.options.writing().version());
       StoredObjects objects = new StoredObjects(sink.conf, target.scratch());
       Map<Path, byte[]> documents = documents();
       int left = documents.size();
@@ -284,22 +293,6 @@ record ZarrSink(ZarrOptions options, Path directory, Configuration conf) impleme
         }
       }
       committed = true;
-    }
-
-    /** Writes the metadata of groups above the array that are none yet, so that readers find it. */
-    private void putGroups(StoredObjects objects) throws IOException {
-      int version = sink.options.writing().version();
-      FileSystem store = StorePaths.fileSystem(sink.directory, sink.conf);
-      int depth =
-          sink.options.component().isEmpty() ? 0 : sink.options.component().split("/+").length;
-      Path group = sink.directory;
-      for (int i = 0; i < depth; i++) {
-        group = group.getParent();
-        if (!ZarrNode.isNode(ZarrNode.documents(store, group))) {
-          String name = version == 2 ? ZarrNode.GROUP_2 : ZarrNode.VERSION_3;
-          objects.put(new Path(group, name), ByteBuffer.wrap(ArrayDocuments.ofGroup(version)));
-        }
-      }
     }
 
     /**

@@ -87,6 +87,21 @@ record ZarrWriteOptions(Map<String, String> given) {
     return new ZarrWriteOptions(both);
   }
 
+  /**
+   * These options for an array in a group of a version, which is then that of the array.
+   *
+   * @throws IllegalArgumentException if they state another version
+   */
+  ZarrWriteOptions inVersionOfGroup(int version) {
+    if (given.containsKey(VERSION) && version() != version) {
+      throw wrong(
+          VERSION, given.get(VERSION), version + ", that of the group that holds the array");
+    }
+    Map<String, String> all = new TreeMap<>(given);
+    all.put(VERSION, Integer.toString(version));
+    return new ZarrWriteOptions(all);
+  }
+
   private Optional<String> text(String name) {
     return Optional.ofNullable(given.get(name));
   }
@@ -150,7 +165,11 @@ record ZarrWriteOptions(Map<String, String> given) {
   }
 
   private static Shape shape(String name, String text, ArrayAxes axes) {
-    boolean isOwn = text.split(",", -1).length == axes.kind().rank();
+    int count = text.split(",", -1).length;
+    boolean isOwn = count == axes.kind().rank();
+    if (!isOwn && count != axes.rank()) {
+      throw wrong(name, text, axes.rank() + " whole numbers of 1 or more");
+    }
     Shape parsed = Shape.parse("Option " + name, text, isOwn ? axes.kind().rank() : axes.rank());
     Shape shape = isOwn ? Shape.of(axes.withLeadingOnes(parsed.toArray())) : parsed;
     for (int axis = 0; axis < axes.rank(); axis++) {
