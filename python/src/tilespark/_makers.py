@@ -122,7 +122,7 @@ def read_zarr(
         spacing: distance between neighbours along the axes; by default that of the coordinates, else the scale of an image.
         missing: treatment of chunks that are not stored: ``"fill"``, the default, takes the fill value; ``"error"`` raises.
         mask_and_scale: whether attributes that say how numbers are packed (``scale_factor``, ``add_offset``, ``_FillValue``,
-            ``missing_value``) are obeyed, as by xarray: such an array becomes float64, with NaN for missing values.
+            ``missing_value``) are obeyed, as by xarray: the array is then float64, with NaN for missing values.
         spark: the session; by default the active one.
 
     Raises:
@@ -165,7 +165,8 @@ def read_nifti(
     """The array in a NIfTI file, ``.nii`` or ``.nii.gz``, with the names and the spacing of its axes.
 
     The axes are ``x``, ``y``, ``z``; those after them in the file come first here: a series of volumes has the shape
-    (t, x, y, z). Numbers are scaled as the header says, then they are float64. Orientations are left out.
+    (t, x, y, z). Numbers are scaled as the header says, then they are float64. The spacing of times is in seconds, of other axes
+    in the header's unit. Orientations are left out.
 
     Args:
         path: a local path, or one on any file system that Spark reads.

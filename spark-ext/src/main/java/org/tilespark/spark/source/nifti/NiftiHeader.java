@@ -21,6 +21,9 @@ import org.tilespark.spark.source.contiguous.StoredFile;
  * header's length. Stateless.
  */
 final class NiftiHeader {
+  /** The file's axis of time, if it has one. */
+  private static final int TIME = 3;
+
   private static final int BYTES_1 = 348;
   private static final int BYTES_2 = 540;
 
@@ -180,6 +183,15 @@ final class NiftiHeader {
         : ContiguousArray.Scaling.NONE;
   }
 
+  /** The header's unit of time in seconds; 1 if it is another unit or none. */
+  private static double seconds(int units) {
+    return switch (units & 0x38) {
+      case 16 -> 1e-3;
+      case 24 -> 1e-6;
+      default -> 1;
+    };
+  }
+
   private static AxisLabels labels(byte[] head) {
     ByteBuffer header = header(head);
     int rank = extents(header).length;
@@ -187,6 +199,9 @@ final class NiftiHeader {
     List<Double> spacing = new ArrayList<>();
     for (int axis = 0; axis < rank; axis++) {
       spacing.add(is1 ? header.getFloat(80 + 4 * axis) : header.getDouble(112 + 8 * axis));
+    }
+    if (rank > TIME) {
+      spacing.set(TIME, spacing.get(TIME) * seconds(is1 ? header.get(123) : header.getInt(500)));
     }
     boolean fits = spacing.stream().allMatch(each -> each > 0 && each <= Double.MAX_VALUE);
     return new AxisLabels(ordered(AXES.subList(0, rank)), fits ? ordered(spacing) : List.of(), "");

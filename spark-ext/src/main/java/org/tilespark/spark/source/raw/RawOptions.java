@@ -146,7 +146,7 @@ record RawOptions(
   public Optional<BlockSource> source(Configuration conf) {
     if (shape.rank() > 3 && firstAxisFastest) {
       throw new IllegalArgumentException(
-          "Options %s and %s: %s axes in Fortran order; expected order C, or at most 3 axes"
+          "Options %s and %s: %s axes in Fortran order; expected order C, or at most 3 axes. The shape in reverse, in order C, reads the same file with its axes in reverse"
               .formatted(SHAPE, ORDER, shape.rank()));
     }
     ContiguousArray array =

@@ -25,8 +25,7 @@ import org.tilespark.spark.source.ChunkGrid;
  * @param stamp version of the array's metadata document, by which a changed array is detected
  * @param array the array
  * @param view the part of the array that is read
- * @param spacing distance between neighbouring elements along each axis of the array; may be empty
- * @param attributes the user's attributes of the array, a JSON object; "" for none
+ * @param stored labels of the whole array
  * @param columnType element type of the columns
  * @param missingIsError true if a chunk that is not stored is an error
  * @param grid the tiling by blocks
@@ -36,8 +35,7 @@ record ZarrSource(
     ZarrNode.Stamp stamp,
     ZarrArray array,
     ArrayView view,
-    List<Double> spacing,
-    String attributes,
+    AxisLabels stored,
     ElementType columnType,
     boolean missingIsError,
     BlockGrid grid)
@@ -66,8 +64,7 @@ record ZarrSource(
         node.stamp(),
         array,
         view,
-        spacing,
-        node.userAttributes(),
+        new AxisLabels(array.names(), spacing, node.userAttributes()),
         columnType,
         options.missing().orElse(false),
         grid);
@@ -96,15 +93,7 @@ record ZarrSource(
             .map(
                 blocks ->
                     new ZarrSource(
-                        path,
-                        stamp,
-                        array,
-                        view,
-                        spacing,
-                        attributes,
-                        columnType,
-                        missingIsError,
-                        blocks));
+                        path, stamp, array, view, stored, columnType, missingIsError, blocks));
   }
 
   @Override
@@ -114,7 +103,8 @@ record ZarrSource(
 
   @Override
   public AxisLabels labels() {
-    return new AxisLabels(view.ofKept(array.names()), view.ofKept(spacing), attributes);
+    return new AxisLabels(
+        view.ofKept(stored.names()), view.ofKept(stored.spacing()), stored.attributes());
   }
 
   @Override

@@ -132,6 +132,17 @@ class NiftiFormatTest extends SparkTest {
   }
 
   @Test
+  void timesAreInSeconds() throws IOException {
+    for (int version : new int[] {1, 2}) {
+      ByteBuffer head = header(version, ByteOrder.LITTLE_ENDIAN, 0, 0);
+      head.put(version == 1 ? 123 : 500, (byte) (16 + 2)); // milliseconds and millimetres
+      Dataset<Row> df = load(file("ms" + version + ".nii", head));
+      double[] spacing = df.schema().apply("values").metadata().getDoubleArray(AxisLabels.SPACING);
+      assertArrayEquals(new double[] {0.00072, 2, 2, 3.5}, spacing, 1e-6);
+    }
+  }
+
+  @Test
   void numbersAreScaled() throws IOException {
     Path path = file("s.nii", header(1, ByteOrder.LITTLE_ENDIAN, 0.5, 100));
     Dataset<Row> df = load(path);
