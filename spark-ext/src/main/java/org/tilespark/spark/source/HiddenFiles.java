@@ -2,27 +2,35 @@ package org.tilespark.spark.source;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The hidden files next to a target; a driver is writing each of them, or was killed and left it.
  * The modification time distinguishes these cases, since a live driver renews it: that needs no
- * locks, which shared file systems may lack, and no process ids, which are meaningless on another
- * machine.
+ * locks, which shared file systems may lack. Process ids, which are meaningless on another machine,
+ * tell on the same one that a driver has ended.
  */
 public final class HiddenFiles {
   /** The interval at which a driver renews its file's time. */
@@ -34,6 +42,9 @@ public final class HiddenFiles {
   private static final Logger LOG = LoggerFactory.getLogger(HiddenFiles.class);
   private static final String UUID_PATTERN =
       "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+
+  private static final Pattern SCRATCH =
+      Pattern.compile("\\.tilespark-%s\\.writing".formatted(UUID_PATTERN));
 
   private HiddenFiles() {}
 
@@ -67,11 +78,9 @@ public final class HiddenFiles {
     }
   }
 
-  /**
-   * A new name of a directory in {@code directory} for files of one write that have no name yet.
-   */
-  public static Path newScratch(Path directory) {
-    return directory.resolve(".tilespark-" + UUID.randomUUID() + ".writing");
+  /** A new name of a directory for files of one write that have no name yet. */
+  public static String newScratch() {
+    return ".tilespark-" + UUID.randomUUID() + ".writing";
   }
 
   /** The file in a scratch directory whose time is renewed. */
@@ -79,54 +88,113 @@ public final class HiddenFiles {
     return scratch.resolve("beat");
   }
 
+  /** The content of a beat file: a byte that is renewed, and the process that does so. */
+  public static byte[] beatContent() {
+    return (" " + process()).getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static String process() {
+    String host;
+    try {
+      host = InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException e) {
+      host = "unknown";
+    }
+    return host + " " + ProcessHandle.current().pid();
+  }
+
   /**
-   * Removes the scratch directories that killed drivers left in a directory, as {@link
-   * #removeAbandoned} does files.
+   * The scratch directories of other writes in the same directory, all of which were killed.
    *
    * @param own scratch directory that was just created, with its file
+   * @throws FileAlreadyExistsException if another write is under way
    */
-  public static void removeAbandonedScratch(Path own) {
-    Pattern names = Pattern.compile("\\.tilespark-%s\\.writing".formatted(UUID_PATTERN));
-    try (DirectoryStream<Path> all =
-        Files.newDirectoryStream(
-            directory(own), path -> names.matcher(path.getFileName().toString()).matches())) {
-      Instant now = Files.getLastModifiedTime(beat(own)).toInstant();
-      for (Path scratch : all) {
-        if (!scratch.getFileName().equals(own.getFileName())
-            && removeIfAbandoned(beat(scratch), now)) {
-          try (DirectoryStream<Path> files = Files.newDirectoryStream(scratch)) {
-            for (Path file : files) {
-              Files.deleteIfExists(file);
-            }
-          }
-          Files.deleteIfExists(scratch);
-        }
+  public static List<Path> abandonedScratches(Path own) throws IOException {
+    Instant now = Files.getLastModifiedTime(beat(own)).toInstant();
+    List<Path> abandoned = new ArrayList<>();
+    for (Path scratch : scratches(directory(own))) {
+      if (scratch.getFileName().equals(own.getFileName())) {
+        continue;
       }
-    } catch (IOException | RuntimeException e) { // a file of another write must not fail this one
-      LOG.warn("Could not look for abandoned directories beside {}", own, e);
+      if (!isAbandoned(beat(scratch), now)) {
+        throw underWay(directory(own));
+      }
+      abandoned.add(scratch);
+    }
+    return abandoned;
+  }
+
+  /**
+   * Checks that no write to a directory is under way.
+   *
+   * @throws FileAlreadyExistsException if one is
+   */
+  public static void requireNoWrite(Path directory) throws IOException {
+    for (Path scratch : scratches(directory)) {
+      if (!isAbandoned(beat(scratch), Instant.now())) {
+        throw underWay(directory);
+      }
     }
   }
 
-  /** True if it removed the file. */
-  private static boolean removeIfAbandoned(Path file, Instant now) throws IOException {
+  /** True for the name of a scratch directory. */
+  public static boolean isScratch(String name) {
+    return SCRATCH.matcher(name).matches();
+  }
+
+  private static List<Path> scratches(Path directory) throws IOException {
+    try (Stream<Path> all = Files.list(directory)) {
+      return all.filter(path -> isScratch(path.getFileName().toString())).toList();
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return List.of();
+    }
+  }
+
+  private static FileAlreadyExistsException underWay(Path directory) {
+    return new FileAlreadyExistsException(
+        directory.toString(),
+        null,
+        "another write to it is under way, or was killed on another machine less than %s s ago; write to another path, or later"
+            .formatted(ABANDONED_AFTER.toSeconds()));
+  }
+
+  /** True if no driver renews a beat file: its process is known to have ended, or it is old. */
+  private static boolean isAbandoned(Path beat, Instant now) throws IOException {
+    try {
+      String[] process = Files.readString(beat).trim().split(" ");
+      boolean isHere = process.length == 2 && process().startsWith(process[0] + " ");
+      if (isHere && ProcessHandle.of(Long.parseLong(process[1])).isEmpty()) {
+        return true;
+      }
+      Instant last = Files.getLastModifiedTime(beat).toInstant();
+      return Duration.between(last, now).compareTo(ABANDONED_AFTER) > 0;
+    } catch (NoSuchFileException e) {
+      Path scratch = beat.getParent(); // it has just begun, or just ended, or was killed then
+      return !Files.exists(scratch)
+          || Duration.between(Files.getLastModifiedTime(scratch).toInstant(), now)
+                  .compareTo(ABANDONED_AFTER)
+              > 0;
+    } catch (NumberFormatException e) {
+      return false;
+    }
+  }
+
+  private static void removeIfAbandoned(Path file, Instant now) throws IOException {
     try {
       Duration age = Duration.between(Files.getLastModifiedTime(file).toInstant(), now);
       if (age.compareTo(ABANDONED_AFTER) > 0) {
         long bytes = Files.size(file);
         Files.delete(file);
         LOG.warn("Removed {} ({} bytes), which a write that was killed had left", file, bytes);
-        return true;
       } else {
         LOG.warn(
             "Left {}: another write is under way, or was killed less than {} s ago; then a later"
                 + " write to the same place removes it",
             file,
             ABANDONED_AFTER.toSeconds());
-        return false;
       }
     } catch (NoSuchFileException e) {
       LOG.info("{} is gone: its write has ended", file);
-      return false;
     }
   }
 

@@ -7,11 +7,13 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.spark.source.HiddenFiles;
 import org.tilespark.spark.source.StorePaths;
 import org.tilespark.spark.source.StoredObjects;
 
@@ -80,10 +82,26 @@ record ParentGroups(List<Group> groups) {
         .findFirst();
   }
 
+  /**
+   * Checks that no write to one of the groups' paths, or to the directory above the array, is under
+   * way: it would remove or hide what is below.
+   *
+   * @param directory directory of the array
+   * @throws java.nio.file.FileAlreadyExistsException if one is
+   */
+  void requireNoWrite(Path directory) throws IOException {
+    Stream<Path> all = Stream.concat(Stream.ofNullable(directory.getParent()), groups.stream().map(Group::directory));
+    for (Path above : all.distinct().filter(StorePaths::isLocal).toList()) {
+      HiddenFiles.requireNoWrite(StorePaths.localPath(above));
+    }
+  }
+
   /** Writes the documents of groups that are none yet, so that readers find the array. */
-  void putMissing(StoredObjects objects, int version) throws IOException {
+  void putMissing(Configuration conf, int version) throws IOException {
+    StoredObjects objects = new StoredObjects(conf);
     for (Group group : groups) {
-      if (!group.exists()) {
+      FileSystem store = StorePaths.fileSystem(group.directory, conf);
+      if (!group.exists() && !ZarrNode.isNode(ZarrNode.documents(store, group.directory))) {
         String name = version == 2 ? ZarrNode.GROUP_2 : ZarrNode.VERSION_3;
         objects.put(
             new Path(group.directory, name), ByteBuffer.wrap(ArrayDocuments.ofGroup(version)));

@@ -40,6 +40,9 @@ import org.tilespark.spark.source.WrittenBlocks;
  */
 record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Configuration conf)
     implements BlockSink {
+  /** The group of an image of OME-Zarr that holds images of labels. */
+  private static final String LABELS = "labels";
+
   /**
    * The sink of the options.
    *
@@ -131,13 +134,21 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
         new NpyEncoder(blocks.schema().elementType(), written.array().type(), restored);
     BlockColumns columns = new BlockColumns(blocks, encoder, array.shape(), array.source());
     FileSystem store = StorePaths.fileSystem(directory, conf);
-    parents.removeConsolidated(store, new StoredObjects(conf));
-    boolean removed = replace && remove(store);
-    boolean isClean = !store.exists(directory);
-    if (!isClean) {
-      removeLeftovers(store, arrays(finest, image));
+    parents.requireNoWrite(directory);
+    boolean isNew = !store.exists(directory);
+    Scratch scratch = Scratch.in(directory, store, conf);
+    boolean removed;
+    try {
+      parents.removeConsolidated(store, new StoredObjects(conf));
+      removed = replace && remove(store, scratch);
+      if (!isNew && !removed) {
+        removeLeftovers(store, arrays(finest, image), scratch);
+      }
+    } catch (IOException | RuntimeException e) {
+      scratch.close();
+      throw e;
     }
-    Scratch scratch = Scratch.in(directory, store);
+    boolean isClean = isNew || removed;
     return new Unfinished(
         this,
         new ZarrTarget(
@@ -154,18 +165,30 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
 
   /**
    * Removes what a killed write left: metadata of the arrays that are written, so that no reader
-   * finds old and new chunks under them, and chunks that these arrays do not have.
+   * finds old and new chunks under them, and chunks that these arrays do not have. Does nothing
+   * without a sign of such a write: then files are the user's.
+   *
+   * @throws IllegalArgumentException if there is an array of the user's that would be replaced
    */
-  private void removeLeftovers(FileSystem store, Map<Path, ZarrArray> arrays) throws IOException {
+  private void removeLeftovers(FileSystem store, Map<Path, ZarrArray> arrays, Scratch scratch)
+      throws IOException {
     StoredObjects objects = new StoredObjects(conf);
     for (Path each : arrays.keySet()) {
-      if (!each.equals(directory)) { // an image's array without its group
-        for (String name : ZarrNode.documents(store, each)) {
-          objects.remove(new Path(each, name));
-        }
+      List<String> documents =
+          each.equals(directory) ? List.of() : ZarrNode.documents(store, each);
+      if (!documents.isEmpty() && !scratch.isAfterKilled()) {
+        throw new IllegalArgumentException(
+            "%s is an array or a group, and its directory is no image; write the image to another path"
+                .formatted(each));
+      }
+      for (String name : documents) { // an image's array without its group
+        objects.remove(new Path(each, name));
       }
     }
-    new Leftovers(directory, arrays, conf).remove();
+    if (scratch.isAfterKilled()) {
+      new Leftovers(directory, arrays, conf).remove();
+      scratch.removeKilled();
+    }
   }
 
   /** The arrays that are written, by their directories. */
@@ -181,8 +204,12 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
     return arrays;
   }
 
-  /** Removes an existing array or image, its metadata first; false if there is none. */
-  private boolean remove(FileSystem store) throws IOException {
+  /**
+   * Removes an existing array or image, its metadata first; false if there is none.
+   *
+   * @throws IllegalArgumentException if it holds other arrays
+   */
+  private boolean remove(FileSystem store, Scratch scratch) throws IOException {
     List<String> documents = ZarrNode.documents(store, directory);
     if (!ZarrNode.isNode(documents)) {
       return false;
@@ -191,6 +218,12 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
       throw new IllegalArgumentException(
           "%s is a group, which may hold other arrays; write to an array in it with the option component, or remove it"
               .formatted(directory));
+    }
+    Path labels = new Path(directory, LABELS);
+    if (ZarrNode.isNode(ZarrNode.documents(store, labels))) {
+      throw new IllegalArgumentException(
+          "%s holds %s too, which would be removed; remove it before, or write to another path"
+              .formatted(directory, LABELS));
     }
     StoredObjects objects = new StoredObjects(conf);
     boolean isGone = false;
@@ -205,7 +238,7 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
           isGone = true;
         }
       }
-      store.delete(directory, true);
+      scratch.removeOthers(directory);
     } catch (IOException e) {
       if (!isGone) {
         throw e;
@@ -274,7 +307,7 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
       image.ifPresent(
           pyramid ->
               pyramid.write(sink.directory, target.scratch(), target.isClean(), target.conf()));
-      sink.parents.putMissing(new StoredObjects(sink.conf), sink.options.writing().version());
+      sink.parents.putMissing(sink.conf, sink.options.writing().version());
       StoredObjects objects = new StoredObjects(sink.conf, target.scratch());
       Map<Path, byte[]> documents = documents();
       int left = documents.size();
@@ -342,6 +375,9 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
         return;
       }
       committed = true; // close may be called twice
+      if (sink.exists()) {
+        return; // another write's, on a store where nothing tells of it
+      }
       if (target.isClean()) {
         StorePaths.fileSystem(sink.directory, sink.conf).delete(sink.directory, true);
         return;

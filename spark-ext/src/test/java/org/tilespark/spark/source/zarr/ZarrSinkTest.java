@@ -10,16 +10,27 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -33,6 +44,7 @@ import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.source.AxisLabels;
 import org.tilespark.spark.source.BlockSink;
+import org.tilespark.spark.source.HiddenFiles;
 import org.tilespark.spark.source.WrittenBlocks;
 import org.tilespark.spark.source.npy.NpyFixture;
 import org.tilespark.spark.testing.SparkTest;
@@ -494,7 +506,7 @@ class ZarrSinkTest extends SparkTest {
     assertEquals(right, rows(inPairs(path)));
     List<String> objects = List.copyOf(ObjectStoreTestFileSystem.OBJECTS.keySet());
     boolean wasGone = false;
-    for (int k = 0; k < changes; k++) {
+    for (int k = 0; k < changes - 1; k++) { // the last one removes the sign of the write
       ObjectStoreTestFileSystem.reset();
       save(old, path, options);
       ObjectStoreTestFileSystem.revive();
@@ -502,7 +514,8 @@ class ZarrSinkTest extends SparkTest {
       String reason =
           assertThrows(TileSparkException.class, () -> save(made, path, options)).getMessage();
       ObjectStoreTestFileSystem.revive();
-      if (k == 0) {
+      boolean isThere = k <= 1; // only the sign was made
+      if (isThere) {
         assertEquals(whole, rows(inPairs(path)));
       } else {
         String found = assertThrows(TileSparkException.class, () -> load(path)).getMessage();
@@ -515,7 +528,7 @@ class ZarrSinkTest extends SparkTest {
           .format("zarr")
           .option("chunks", "2,2")
           .option("version", version)
-          .mode(k == 0 ? "overwrite" : "errorifexists")
+          .mode(isThere ? "overwrite" : "errorifexists")
           .save(path);
       assertEquals(right, rows(inPairs(path)), "after a write that was killed at " + k);
       assertEquals(objects, List.copyOf(ObjectStoreTestFileSystem.OBJECTS.keySet()));
@@ -539,7 +552,7 @@ class ZarrSinkTest extends SparkTest {
     int changes = ObjectStoreTestFileSystem.CHANGES.size();
     List<String> objects = List.copyOf(ObjectStoreTestFileSystem.OBJECTS.keySet());
     boolean wasGone = false;
-    for (int k = 0; k < changes; k++) {
+    for (int k = 0; k < changes - 1; k++) {
       ObjectStoreTestFileSystem.reset();
       save(old, path, image);
       ObjectStoreTestFileSystem.revive();
@@ -560,9 +573,9 @@ class ZarrSinkTest extends SparkTest {
         }
       }
       ObjectStoreTestFileSystem.LISTS.set(1);
-      if (isImage && k == changes - 1) { // the arrays are there, but not their group
+      if (isImage && k == changes - 2) { // the arrays are there, but not their group
         assertTrue(left.containsKey("/a/killed/1/zarr.json"), () -> left.keySet().toString());
-        ObjectStoreTestFileSystem.LEFT.set(5);
+        ObjectStoreTestFileSystem.LEFT.set(6);
         assertThrows(TileSparkException.class, () -> save(old, path, options));
         ObjectStoreTestFileSystem.revive();
         assertFalse(
@@ -591,6 +604,12 @@ class ZarrSinkTest extends SparkTest {
     }
     save(df, store.resolve("1"), "chunks", "4,4");
     save(df, store.resolve("2/c"), "chunks", "4,4");
+    Path killed = Files.createDirectory(store.resolve(HiddenFiles.newScratch()));
+    String gone = "elsewhere " + ProcessHandle.current().pid();
+    Files.writeString(HiddenFiles.beat(killed), " " + gone);
+    requireRefused(df, store);
+    FileTime before = FileTime.from(Instant.now().minus(Duration.ofMinutes(5)));
+    Files.setLastModifiedTime(HiddenFiles.beat(killed), before);
     save(df, store, "chunks", "2,2", "version", version);
     List<String> expected =
         new ArrayList<>(List.of("1.txt", "1/c/0/0", "1/zarr.json", "2/c/c/0/0", "2/c/zarr.json"));
@@ -605,6 +624,96 @@ class ZarrSinkTest extends SparkTest {
     assertEquals(expected.stream().sorted().toList(), found);
     assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(store)));
   }
+
+  @Test
+  void filesOfTheUserStay() throws IOException {
+    Dataset<Row> df = npy("in.npy", "i4", "2,2", 4, 4);
+    Path store = dir.resolve("array");
+    List<String> own = List.of("2026.11.30", "7.1", "c/7", "notes.txt");
+    for (String name : own) {
+      Files.createDirectories(store.resolve(name).getParent());
+      Files.write(store.resolve(name), new byte[] {1});
+    }
+    save(df, store, "chunks", "2,2");
+    assertTrue(names(store).containsAll(own), "a file of the user is gone");
+    Path image = dir.resolve("image");
+    save(df, image.resolve("0"), "chunks", "2,2");
+    String refused =
+        reasonOf(() -> save(df, image, "chunks", "2,2", "downsample", "2,2"));
+    assertTrue(refused.contains("is an array or a group, and its directory is no image"), refused);
+    assertArrayEquals(
+        Files.readAllBytes(dir.resolve("in.npy")), bytes(load(image.resolve("0"))));
+    Path labelled = dir.resolve("labelled");
+    save(df, labelled, "chunks", "2,2", "downsample", "2,2");
+    save(df, labelled.resolve("labels/cells"), "chunks", "2,2");
+    Files.writeString(
+        labelled.resolve("labels/zarr.json"), "{\"zarr_format\": 3, \"node_type\": \"group\"}");
+    String lost = reasonOf(() -> save(df, labelled, "chunks", "2,2"));
+    assertTrue(lost.contains("holds labels too"), lost);
+  }
+
+  /** Two writers of one path: the second is refused, whatever becomes of the first. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void oneWritesAtATime(boolean succeeds) throws Exception {
+    Path store = dir.resolve("array");
+    Dataset<Row> quick = npy("in.npy", "i4", "2,2", 4, 4);
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch others = new CountDownLatch(1);
+    WAITING.set(new Waiting(store, begun, others, succeeds));
+    spark.udf().register("held", (Integer x) -> WAITING.get().pass(x), DataTypes.IntegerType);
+    Dataset<Row> slow =
+        quick.selectExpr(
+            "row", "col", "rows", "cols", "transform(values, v -> v) AS values", "held(rows) AS h");
+    ExecutorService thread = Executors.newSingleThreadExecutor();
+    try {
+      Future<?> first =
+          thread.submit(() -> save(slow.where("h > 0").drop("h"), store, "extents", "4,4"));
+      assertTrue(begun.await(60, TimeUnit.SECONDS));
+      requireRefused(quick, store);
+      requireRefused(quick, store.resolve("below"));
+      others.countDown();
+      if (succeeds) {
+        first.get();
+        assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(store)));
+      } else {
+        assertThrows(ExecutionException.class, first::get);
+        assertFalse(Files.exists(store));
+      }
+    } finally {
+      others.countDown();
+      thread.shutdownNow();
+    }
+    save(quick, store, "chunks", "4,4");
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(store)));
+  }
+
+  private static void requireRefused(Dataset<Row> df, Path target) {
+    var refused =
+        assertThrows(
+            TileSparkException.class,
+            () -> df.write().format("zarr").save(target.toString()));
+    String reason = refused.getMessage();
+    assertTrue(reason.contains("another write to it is under way"), reason);
+  }
+
+  /** Holds tasks up until it is told to go on. */
+  private record Waiting(
+      Path store, CountDownLatch begun, CountDownLatch others, boolean succeeds) {
+    int pass(int x) throws InterruptedException, IOException {
+      if (!Files.exists(store) || names(store).stream().noneMatch(name -> name.contains("beat"))) {
+        return x; // a job before the write
+      }
+      begun.countDown();
+      assertTrue(others.await(60, TimeUnit.SECONDS));
+      if (!succeeds) {
+        throw new IllegalStateException("the first write fails");
+      }
+      return x;
+    }
+  }
+
+  private static final AtomicReference<Waiting> WAITING = new AtomicReference<>();
 
   @Test
   void anImageIsWrittenInScales() throws IOException {
