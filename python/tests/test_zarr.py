@@ -658,3 +658,18 @@ def test_options_as_python_writes_them(spark: SparkSession, tmp_path: Path) -> N
     assert group.attrs["a"] == [1] and group["0"].chunks == (2, 8, 4)
     with pytest.raises(ts.TileSparkError, match="expected 3 whole numbers of 1 or more"):
         x.to_zarr(tmp_path / "no", chunks=(32, 32))
+
+
+@pytest.mark.parametrize("names", [("a b", "a.b"), ("a-b", "a`b"), ("é", "select")])
+def test_axes_of_any_name(tmp_path: Path, spark: SparkSession, names: tuple[str, str]) -> None:
+    array = data("float64", (3, 2, 2, 3, 4))
+    write3(tmp_path / "in", array, (1, 1, 2, 3, 4), [BytesCodec()], dimension_names=[*names, "p", "q", "r"])
+    x = ts.read_zarr(tmp_path / "in")
+    same(x, array)
+    same(x[1], array[1])
+    same(x[:, 0], array[:, 0])
+    same(x[::-1, 1] + 1, array[::-1, 1] + 1)
+    same(x.take([2, 0], axis=0), array[[2, 0]])
+    same(x.sum(0), array.sum(0))
+    x[0].to_zarr(tmp_path / "out", chunks=(2, 2, 3, 4))
+    same(ts.read_zarr(tmp_path / "out"), array[0])

@@ -373,7 +373,7 @@ public final class BlockWrite {
   }
 
   private Column column(int ordinal) {
-    return data.col("`" + data.schema().fields()[ordinal].name() + "`");
+    return data.col(ColumnNames.quoted(data.schema().fields()[ordinal].name()));
   }
 
   private String who() {

@@ -76,7 +76,8 @@ public final class CoordinateFilter {
   }
 
   private static boolean isPlace(String attribute, ArrayAxes axes) {
-    return axes.offsetColumns().contains(attribute) || axes.axisOfSize(attribute) >= 0;
+    String column = ColumnNames.unquoted(attribute);
+    return axes.offsetColumns().contains(column) || axes.axisOfSize(column) >= 0;
   }
 
   private static boolean isArray(String attribute) {
@@ -88,8 +89,9 @@ public final class CoordinateFilter {
   }
 
   private static long place(String attribute, ArrayAxes axes, long[] offset, long[] size) {
-    int axis = axes.offsetColumns().indexOf(attribute);
-    return axis >= 0 ? offset[axis] : size[axes.axisOfSize(attribute)];
+    String column = ColumnNames.unquoted(attribute);
+    int axis = axes.offsetColumns().indexOf(column);
+    return axis >= 0 ? offset[axis] : size[axes.axisOfSize(column)];
   }
 
   /** A comparison with a constant: {@code attribute} is below, at or above {@code value}. */

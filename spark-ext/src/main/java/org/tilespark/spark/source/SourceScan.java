@@ -183,6 +183,7 @@ final class SourceScan
     return source.grid().slowestFirst().stream()
         .map(source.axes().offsetColumns()::get)
         .takeWhile(read::contains)
+        .map(ColumnNames::quoted)
         .map(name -> Expressions.sort(Expressions.column(name), SortDirection.ASCENDING))
         .toArray(SortOrder[]::new);
   }

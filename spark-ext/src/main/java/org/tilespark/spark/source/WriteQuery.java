@@ -108,8 +108,8 @@ final class WriteQuery {
             .mapToObj(
                 axis ->
                     functions.expr(
-                        "`%s` div %sL"
-                            .formatted(offsets.get(axis).replace("`", "``"), part.extent(axis))))
+                        "%s div %sL"
+                            .formatted(ColumnNames.quoted(offsets.get(axis)), part.extent(axis))))
             .toArray(Column[]::new);
     int tasks =
         Exchange.partitions(
