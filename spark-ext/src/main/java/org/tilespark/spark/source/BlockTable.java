@@ -1,5 +1,7 @@
 package org.tilespark.spark.source;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
@@ -9,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -107,10 +110,20 @@ final class BlockTable implements SupportsRead, SupportsWrite, StoredInBlocks {
     return source;
   }
 
-  /** True if the stored array is at a location or below it. */
-  boolean isBelow(String location) {
-    String directory = location.endsWith("/") ? location : location + "/";
-    return source().filter(found -> (found.path() + "/").startsWith(directory)).isPresent();
+  /** True if the stored array is at a location or below it, also by symbolic links. */
+  boolean isBelow(Path location) {
+    return source()
+        .filter(found -> directory(new Path(found.path())).startsWith(directory(location)))
+        .isPresent();
+  }
+
+  private static String directory(Path path) {
+    try {
+      String text = StorePaths.real(path).toString();
+      return text.endsWith("/") ? text : text + "/";
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot read " + path + ": " + IoReasons.reason(e), e);
+    }
   }
 
   @Override

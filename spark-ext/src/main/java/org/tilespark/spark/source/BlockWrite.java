@@ -176,7 +176,7 @@ public final class BlockWrite {
 
   /** Refuses to remove an array that the query reads. */
   private void requireOthersRead() {
-    String location = new org.apache.hadoop.fs.Path(sink.location()).toString();
+    var location = new org.apache.hadoop.fs.Path(sink.location());
     LogicalPlan plan =
         ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().analyzed();
     for (LogicalPlan leaf : ScalaInterop.<LogicalPlan>list(plan.collectLeaves())) {

@@ -2,8 +2,10 @@ package org.tilespark.spark.source;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.NoSuchFileException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumFileSystem;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
@@ -39,6 +41,31 @@ public final class StorePaths {
   /** A local path as a path of the JDK. */
   public static java.nio.file.Path localPath(Path qualified) {
     return java.nio.file.Path.of(qualified.toUri().getPath());
+  }
+
+  /** The path without symbolic links if it is local and exists; else the path itself. */
+  static Path real(Path qualified) throws IOException {
+    if (!isLocal(qualified)) {
+      return qualified;
+    }
+    try {
+      return new Path(localPath(qualified).toRealPath().toUri());
+    } catch (NoSuchFileException e) {
+      return qualified;
+    }
+  }
+
+  /**
+   * Refuses a file whose length its file system does not tell, as that of HTTP does not.
+   *
+   * @throws IllegalArgumentException if so
+   */
+  public static void requireLength(FileStatus file) {
+    if (file.getLen() < 0) {
+      throw new IllegalArgumentException(
+          "%s has no length: the file system %s does not tell it, so no arrays can be read from there; copy the files to a disk or an object store"
+              .formatted(file.getPath(), file.getPath().toUri().getScheme()));
+    }
   }
 
   /**

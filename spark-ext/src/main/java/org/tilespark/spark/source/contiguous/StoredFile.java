@@ -84,6 +84,7 @@ public record StoredFile(
             "%s is a directory%s; format %s reads one file"
                 .formatted(path, KnownFormat.ofDirectory(store, path), format));
       }
+      StorePaths.requireLength(status);
       try (Head head = new Head(store.open(path))) {
         StoredFile file =
             new StoredFile(

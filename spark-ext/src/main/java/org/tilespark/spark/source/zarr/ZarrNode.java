@@ -220,6 +220,7 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     if (status.isDirectory()) {
       return Optional.empty();
     }
+    StorePaths.requireLength(status);
     if (status.getLen() > MOST_BYTES) {
       throw new IllegalArgumentException(
           "%s has %s bytes; expected metadata of at most %s"
