@@ -85,7 +85,11 @@ final class NiftiHeader {
     if (head.length >= Integer.BYTES) {
       for (ByteOrder order : List.of(ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN)) {
         int bytes = header.order(order).getInt(0);
-        if ((bytes == BYTES_1 || bytes == BYTES_2) && head.length >= bytes) {
+        if (bytes == BYTES_1 || bytes == BYTES_2) {
+          if (head.length < bytes) {
+            throw new IllegalArgumentException(
+                "truncated header: expected %s bytes, found %s".formatted(bytes, head.length));
+          }
           return header;
         }
       }

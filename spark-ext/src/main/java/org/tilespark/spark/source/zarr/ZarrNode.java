@@ -15,6 +15,8 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tilespark.spark.source.IoReasons;
 import org.tilespark.spark.source.KnownFormat;
 import org.tilespark.spark.source.StorePaths;
@@ -47,7 +49,9 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
   private static final String MISSING_VALUE = "_FillValue";
 
   /** Longest text of attributes that a column's metadata keep, since each plan has a copy. */
-  private static final int MOST_ATTRIBUTES = 16 << 10;
+  private static final int MOST_ATTRIBUTES = 256 << 10;
+
+  private static final Logger LOG = LoggerFactory.getLogger(ZarrNode.class);
 
   /**
    * The version of a document that was read.
@@ -319,13 +323,24 @@ record ZarrNode(Path directory, Optional<ZarrArray> array, JsonNode attributes, 
     if (!(attributes instanceof ObjectNode all)) {
       return "";
     }
-    ObjectNode own = all.deepCopy().without(List.of(SPACING, ZarrArray.XARRAY_NAMES));
+    ObjectNode own = all.deepCopy().without(List.of(ZarrArray.XARRAY_NAMES));
+    if (!spacing().isEmpty()) {
+      own.remove(SPACING);
+    }
     FillValue fill = array.map(ZarrArray::fill).orElse(FillValue.ZERO);
     boolean isOfXarray = all.has(ZarrArray.XARRAY_NAMES) && !own.has(MISSING_VALUE);
     if (isOfXarray && fill.isStated() && !fill.equals(FillValue.ZERO)) {
       own.set(MISSING_VALUE, fill.json(array.orElseThrow().type()));
     }
     String text = own.isEmpty() ? "" : own.toString();
-    return text.length() > MOST_ATTRIBUTES ? "" : text;
+    if (text.length() > MOST_ATTRIBUTES) {
+      LOG.warn(
+          "{}: its attributes are left out, as their JSON has {} characters; at most {} are kept",
+          stamp.file,
+          text.length(),
+          MOST_ATTRIBUTES);
+      return "";
+    }
+    return text;
   }
 }

@@ -45,10 +45,11 @@ import org.tilespark.spark.source.FormatOptions;
  *   <tr><td>{@code order}</td><td>{@code C} (default) or {@code F}: order of elements in a
  *     chunk</td></tr>
  *   <tr><td>{@code dtype}, {@code extents}</td><td>as those of {@code format("npy")}</td></tr>
- *   <tr><td>{@code fill_value}</td><td>by default 0; chunks full of it are not stored. In version 2
- *     with names of axes by default {@code null}, since xarray takes elements equal to it for
- *     missing values</td></tr>
- *   <tr><td>{@code dimension_names}</td><td>{@code "z,y,x"}; by default those that were
+ *   <tr><td>{@code fill_value}</td><td>a number, {@code nan}, {@code inf} or {@code -inf}; by
+ *     default 0; chunks full of it are not stored. In version 2 with names of axes by default
+ *     {@code null}, since xarray takes elements equal to it for missing values</td></tr>
+ *   <tr><td>{@code dimension_names}</td><td>{@code "z,y,x"}, or a JSON array of texts, {@code
+ *     ["z","y, in cm",null]}, null for an axis without a name; by default those that were
  *     read</td></tr>
  *   <tr><td>{@code spacing}</td><td>distances between neighbours, {@code "2,0.5,0.5"}; by default
  *     those that were read, if the array still has its extents</td></tr>
@@ -112,9 +113,11 @@ public record ZarrOptions(
 
   private static String component(String text) {
     String path = text.trim().replaceAll("^/+|/+$", "");
-    if (List.of(path.split("/")).contains("..")) {
+    List<String> names = List.of(path.split("/"));
+    if (names.contains(".") || names.contains("..") || path.contains(":")) {
       throw new IllegalArgumentException(
-          "Option component is '%s'; expected a path inside the store".formatted(text));
+          "Option component is '%s'; expected a path inside the store, without '.', '..' and colons"
+              .formatted(text));
     }
     return path;
   }

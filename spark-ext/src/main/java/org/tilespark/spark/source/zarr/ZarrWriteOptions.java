@@ -8,6 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.numpy.NpyType;
@@ -249,24 +250,56 @@ record ZarrWriteOptions(Map<String, String> given) {
                 return FillValue.NONE;
               }
               try {
-                return FillValue.of(Json.value(text), type);
+                return FillValue.of(Json.value(asInMetadata(text)), type);
               } catch (IllegalArgumentException e) {
                 throw wrong(FILL_VALUE, text, "an element of " + type.numpyName());
               }
             });
   }
 
-  /** The names of the axes, if given. */
+  /**
+   * A fill value; NaN and infinity, which numpy writes in other letters, as metadata state them.
+   */
+  private static String asInMetadata(String text) {
+    return switch (text.toLowerCase(Locale.ROOT)) {
+      case "nan" -> "\"NaN\"";
+      case "inf", "infinity" -> "\"Infinity\"";
+      case "-inf", "-infinity" -> "\"-Infinity\"";
+      default -> text;
+    };
+  }
+
+  /** The names of the axes, if given; "" for an axis without a name. */
   Optional<List<String>> names(int rank) {
-    return perAxis(DIMENSION_NAMES, "")
+    return text(DIMENSION_NAMES)
         .map(
             text -> {
-              List<String> names = List.of(text.split("\\s*,\\s*", -1));
-              if (names.size() != rank) {
-                throw wrong(DIMENSION_NAMES, text, rank + " names separated by commas");
+              int stated = isVector() ? rank - 1 : rank;
+              List<String> names =
+                  text.startsWith("[") ? namesInJson(text) : List.of(text.split("\\s*,\\s*", -1));
+              if (names.size() != stated) {
+                throw wrongNames(text, stated);
               }
-              return names;
+              return isVector() ? Stream.concat(Stream.of(""), names.stream()).toList() : names;
             });
+  }
+
+  /** The texts of a JSON array, "" for null; empty if the text is something else. */
+  private static List<String> namesInJson(String text) {
+    JsonNode json = Json.value(text);
+    List<String> names = new ArrayList<>();
+    for (JsonNode name : json) {
+      if (!name.isTextual() && !name.isNull()) {
+        return List.of();
+      }
+      names.add(name.isNull() ? "" : name.textValue());
+    }
+    return names;
+  }
+
+  private static IllegalArgumentException wrongNames(String text, int stated) {
+    String count = stated == 1 ? "1 name, or a" : stated + " names separated by commas, or a";
+    return wrong(DIMENSION_NAMES, text, count + " JSON array of texts and nulls");
   }
 
   /** Distances between neighbouring elements along each axis, if given. */

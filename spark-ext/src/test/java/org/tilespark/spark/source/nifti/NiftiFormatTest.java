@@ -175,6 +175,10 @@ class NiftiFormatTest extends SparkTest {
     refused(
         header(2, ByteOrder.LITTLE_ENDIAN, 0, 0).putLong(24, Long.MAX_VALUE), "more than 2^63 - 1");
     refused(ByteBuffer.allocate(352), "no NIfTI file: its first number is not 348 or 540");
+    Path cut = Files.write(dir.resolve("cut.nii"), new byte[] {0x5c, 1, 0, 0, 0, 0});
+    String reason = reasonOf(() -> load(cut));
+    assertTrue(reason.contains("truncated header: expected 348 bytes, found 6"), reason);
+    assertFalse(reason.contains("reads it"), reason);
     assertFalse(Files.exists(dir.resolve("none")));
   }
 
