@@ -90,7 +90,9 @@ record ParentGroups(List<Group> groups) {
    * @throws java.nio.file.FileAlreadyExistsException if one is
    */
   void requireNoWrite(Path directory) throws IOException {
-    Stream<Path> all = Stream.concat(Stream.ofNullable(directory.getParent()), groups.stream().map(Group::directory));
+    Stream<Path> all =
+        Stream.concat(
+            Stream.ofNullable(directory.getParent()), groups.stream().map(Group::directory));
     for (Path above : all.distinct().filter(StorePaths::isLocal).toList()) {
       HiddenFiles.requireNoWrite(StorePaths.localPath(above));
     }

@@ -22,9 +22,10 @@ import org.tilespark.spark.source.StoredObjects;
 
 /**
  * The sign that a write to an array's directory is under way: a hidden directory, in which all
- * processes of the write have the files that get their names once they are whole, or a object
- * next to the directory on stores without such files. It ends with the write, and with it what killed executors left. A
- * killed driver leaves it, which tells the next write that there may be chunks of no array.
+ * processes of the write have the files that get their names once they are whole, or a object next
+ * to the directory on stores without such files. It ends with the write, and with it what killed
+ * executors left. A killed driver leaves it, which tells the next write that there may be chunks of
+ * no array.
  */
 final class Scratch implements Closeable {
   private static final Logger LOG = LoggerFactory.getLogger(Scratch.class);

@@ -174,8 +174,7 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
       throws IOException {
     StoredObjects objects = new StoredObjects(conf);
     for (Path each : arrays.keySet()) {
-      List<String> documents =
-          each.equals(directory) ? List.of() : ZarrNode.documents(store, each);
+      List<String> documents = each.equals(directory) ? List.of() : ZarrNode.documents(store, each);
       if (!documents.isEmpty() && !scratch.isAfterKilled()) {
         throw new IllegalArgumentException(
             "%s is an array or a group, and its directory is no image; write the image to another path"

@@ -638,11 +638,9 @@ class ZarrSinkTest extends SparkTest {
     assertTrue(names(store).containsAll(own), "a file of the user is gone");
     Path image = dir.resolve("image");
     save(df, image.resolve("0"), "chunks", "2,2");
-    String refused =
-        reasonOf(() -> save(df, image, "chunks", "2,2", "downsample", "2,2"));
+    String refused = reasonOf(() -> save(df, image, "chunks", "2,2", "downsample", "2,2"));
     assertTrue(refused.contains("is an array or a group, and its directory is no image"), refused);
-    assertArrayEquals(
-        Files.readAllBytes(dir.resolve("in.npy")), bytes(load(image.resolve("0"))));
+    assertArrayEquals(Files.readAllBytes(dir.resolve("in.npy")), bytes(load(image.resolve("0"))));
     Path labelled = dir.resolve("labelled");
     save(df, labelled, "chunks", "2,2", "downsample", "2,2");
     save(df, labelled.resolve("labels/cells"), "chunks", "2,2");
@@ -691,8 +689,7 @@ class ZarrSinkTest extends SparkTest {
   private static void requireRefused(Dataset<Row> df, Path target) {
     var refused =
         assertThrows(
-            TileSparkException.class,
-            () -> df.write().format("zarr").save(target.toString()));
+            TileSparkException.class, () -> df.write().format("zarr").save(target.toString()));
     String reason = refused.getMessage();
     assertTrue(reason.contains("another write to it is under way"), reason);
   }
