@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -673,3 +674,81 @@ def test_axes_of_any_name(tmp_path: Path, spark: SparkSession, names: tuple[str,
     same(x.sum(0), array.sum(0))
     x[0].to_zarr(tmp_path / "out", chunks=(2, 2, 3, 4))
     same(ts.read_zarr(tmp_path / "out"), array[0])
+
+
+def test_coordinates_that_differ_in_their_units(spark: SparkSession, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    store = tmp_path / "s"
+
+    def month(start: str) -> Any:
+        days = np.datetime64(start, "ns") + np.arange(3) * np.timedelta64(1, "D")
+        return xarray.DataArray(np.ones((3, 2)), dims=("time", "x"), coords={"time": days}, name=start)
+
+    ts.from_xarray(month("2000-01-01")).to_zarr(store, "a")
+    with pytest.raises(ts.InvalidInputError, match="other coordinates 'time'"):
+        ts.from_xarray(month("2000-02-01")).to_zarr(store, "b")
+    ts.from_xarray(month("2000-02-01")).to_zarr(store, "b", overwrite=True)
+    np.testing.assert_array_equal(ts.read_zarr(store, "b").to_xarray().time, month("2000-02-01").time)
+    metres = xarray.DataArray(np.ones(3), dims="u", coords={"u": ("u", [1.0, np.nan, 3.0], {"units": "m"})})
+    for name in ("c", "d"):  # a coordinate with NaN is equal to itself
+        with pytest.warns(UserWarning, match="not all finite"):
+            array = ts.from_xarray(metres)
+        array.to_zarr(store, name)
+    with pytest.warns(UserWarning, match="not all finite"):
+        kilometres = ts.from_xarray(metres.assign_coords(u=("u", metres.u.data, {"units": "km"})))
+    with pytest.raises(ts.InvalidInputError, match="other coordinates 'u'"):
+        kilometres.to_zarr(store, "e")
+
+
+def test_names_of_coordinates(spark: SparkSession, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    store = tmp_path / "s"
+    values = np.arange(12.0).reshape(3, 4) + 1
+    plain = xarray.DataArray(values, dims=("y", "x"), coords={"x": np.arange(4)})
+    with pytest.raises(ts.InvalidInputError, match="coordinate of the same name"):
+        ts.from_xarray(plain).to_zarr(store, "x", overwrite=True)
+    ts.from_numpy(values).to_zarr(store, "lat")
+    with pytest.raises(ts.InvalidInputError, match="something else of the name of the coordinate 'lat'"):
+        ts.from_xarray(plain.assign_coords(lat=("x", np.arange(4.0)))).to_zarr(store, "n", overwrite=True)
+    np.testing.assert_array_equal(ts.read_zarr(store, "lat").compute(), values)
+    assert not (store / "n").exists()
+    odd = plain.assign_coords({"a/b": ("x", np.arange(4)), "..": ("y", np.arange(3)), "big": ("x", np.arange(4, dtype="u8"))})
+    with pytest.warns(UserWarning) as warned:
+        ts.from_xarray(odd).to_zarr(store, "n")
+    assert sum("is left out" in str(each.message) for each in warned) == 3
+    xarray.testing.assert_equal(ts.read_zarr(store, "n").to_xarray(), plain)
+    names = xarray.DataArray(values.reshape(3, 2, 2), dims=("a b", "y,z", "é"))
+    ts.from_xarray(names).to_zarr(store, "odd")
+    back = ts.read_zarr(store, "odd")
+    assert back.dims == ("a b", "y,z", "é")
+    np.testing.assert_array_equal(back[1].compute(), names[1])
+    with pytest.raises(ts.InvalidInputError, match="component is 5"):
+        ts.from_numpy(values).to_zarr(store, 5)  # type: ignore[arg-type]
+
+
+def test_missing_values_of_coordinates(spark: SparkSession, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    lat = np.array([[1.0, 2, np.nan, 4]] * 3)
+    data = xarray.Dataset({"v": (("y", "x"), np.ones((3, 4)))}, coords={"lat": (("y", "x"), lat)})
+    for version in (2, 3):
+        data.lat.encoding = {"_FillValue": -999.0, "scale_factor": 0.5}
+        data.to_zarr(tmp_path / str(version), zarr_format=version)
+        np.testing.assert_array_equal(ts.read_zarr(tmp_path / str(version), "v").to_xarray().lat, lat)
+    damaged = tmp_path / "3" / "lat" / "c" / "0" / "0"
+    damaged.write_bytes(b"none of zstd")
+    with pytest.warns(UserWarning, match="'lat' is left out"):
+        assert ts.read_zarr(tmp_path / "3", "v").compute().sum() == 12
+    plain = tmp_path / "plain"  # a directory that is no group
+    ts.from_numpy(np.arange(4.0)).to_zarr(plain / "x", options={"dimension_names": "x"})
+    ts.from_numpy(np.ones((3, 4))).to_zarr(plain / "v", options={"dimension_names": "y,x"})
+    assert "x" not in ts.read_zarr(plain / "v").to_xarray().coords
+
+
+def test_variables_with_common_coordinates_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    data = xarray.DataArray(np.ones((3, 4)), dims=("y", "x"), coords={"x": np.arange(4), "y": np.arange(3)})
+    arrays = {name: ts.from_xarray(data * at) for at, name in enumerate("abcd")}
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda each: each[1].to_zarr(tmp_path / "s", each[0]), arrays.items()))
+    for at, name in enumerate(arrays):
+        xarray.testing.assert_equal(ts.read_zarr(tmp_path / "s", name).to_xarray(), data * at)

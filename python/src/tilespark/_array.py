@@ -1180,12 +1180,13 @@ class BlockArray:
         Args:
             path: path of the store, on any file system that Spark can write.
             component: path of the array in the store. The group that holds it gets the coordinates too, as
-                ``xarray.open_zarr`` reads them; without ``component`` there is no group for them.
+                ``xarray.open_zarr`` reads them, after the array; without ``component`` there is no group for them.
             chunks: the shape of a chunk, -1 for a whole axis; by default the blocks' shape, unless they are very small or
                 large. Of more than three axes those before the last three may be left out, along which chunks are 1 long.
             shards: the shape of a shard, a multiple of ``chunks``; by default each chunk is a file.
             dtype: dtype in the store; by default this array's.
-            overwrite: whether to replace an existing array, which is removed before the first write.
+            overwrite: whether to replace an existing array, which is removed before the first write, and other coordinates in
+                the group, also those that other arrays share.
             options: further options of ``format("zarr")``, such as ``{"compressor": "gzip", "downsample": (2, 2, 2)}``.
 
         Raises:
@@ -1194,6 +1195,8 @@ class BlockArray:
         """
         store = _transfer.path_of(self.spark, path)
         flag("overwrite", overwrite)
+        if component is not None and not isinstance(component, str):
+            raise InvalidInputError(f"to_zarr: component is {component!r}; expected a path in the store, such as 'run/pressure'")
         if self._dropped == (1,):
             self._stored_transpose().to_zarr(
                 path, component, chunks=chunks, shards=shards, dtype=dtype, overwrite=overwrite, options=options
@@ -1207,11 +1210,11 @@ class BlockArray:
         spacing, attributes, dims = self._labels.stored_spacing(), self._labels.attrs, self.dims
         further = {name: value if isinstance(value, str) else _joined(value) for name, value in (options or {}).items()}
         coordinates: dict[str, BlockArray] = {}
-        root, group, _ = _coordinates.group_of(store, component)
         if component and self._labels.has_coordinates():
-            from ._makers import array_of_group
+            from ._makers import array_of_store
 
-            coordinates, attributes = _coordinates.missing(self, array_of_group(self.spark, root, group), overwrite)
+            group = _coordinates.group_of(array_of_store(self.spark), store, component)
+            coordinates, attributes = _coordinates.missing(self, group, overwrite)
             dims, known = self._labels.coordinates(self.shape)
             if "downsample" not in further and all(dim in known for dim in dims or ("",)):
                 spacing = None  # the coordinates state it
@@ -1221,7 +1224,7 @@ class BlockArray:
             "shards": None if shards is None else self._zarr_shape("shards", shards),
             "dtype": _blocks.supported(self.dtype if dtype is None else dtype).name,
             "extents": numbers(self.shape),
-            "dimension_names": None if dims is None else ",".join(dims),
+            "dimension_names": None if dims is None else json.dumps(dims),
             "spacing": None if spacing is None else ",".join(map(repr, map(float, spacing))),
             "attributes": _coordinates.text(attributes),
             **further,
@@ -1238,7 +1241,7 @@ class BlockArray:
                 place = f"{store}/{component.strip('/')}" if component else store
                 raise InvalidInputError(f"The array {place} exists; to_zarr(path, overwrite=True) replaces it") from None
         for name, values in coordinates.items():
-            values.to_zarr(root, f"{group}/{name}" if group else name, overwrite=overwrite)
+            _coordinates.put(group, name, values, overwrite)
 
     def _zarr_shape(self, name: str, value: int | Sequence[int]) -> str:
         """The option for the extents of a chunk or shard, -1 for a whole axis."""

@@ -121,6 +121,7 @@ def read_zarr(
         dtype: ``float32`` or ``float64`` to convert while reading; by default the array's own type.
         spacing: distance between neighbours along the axes; by default that of the coordinates, else the scale of an image.
         missing: treatment of chunks that are not stored: ``"fill"``, the default, takes the fill value; ``"error"`` raises.
+            :meth:`BlockArray.to_zarr` does not store chunks full of it.
         mask_and_scale: whether attributes that say how numbers are packed (``scale_factor``, ``add_offset``, ``_FillValue``,
             ``missing_value``) are obeyed, as by xarray: the array is then float64, with NaN for missing values.
         spark: the session; by default the active one.
@@ -140,17 +141,17 @@ def read_zarr(
     if flag("mask_and_scale", mask_and_scale):
         array = _coordinates.decoded(array)
         array = array if dtype is None else array.astype(dtype)
-    store, group, name = _coordinates.group_of(file, component)
-    array._labels = _coordinates.read(array_of_group(spark, store, group), array, name, checked_spacing(spacing, array.ndim))
+    group = _coordinates.group_of(array_of_store(spark, missing), file, component)
+    array._labels = _coordinates.read(group, array, checked_spacing(spacing, array.ndim))
     return array
 
 
-def array_of_group(spark: SparkSession, store: str, group: str) -> Callable[[str], BlockArray]:
-    """A function that reads an array of a group of a Zarr store by its name, without coordinates."""
+def array_of_store(spark: SparkSession, missing: str | None = None) -> Callable[[str, str], BlockArray]:
+    """A function that reads an array by the path of its Zarr store and its path in it, without coordinates."""
 
-    def read(name: str) -> BlockArray:
-        component = f"{group}/{name}" if group else name
-        return _stored(spark.read.format("zarr").option("component", component), "read_zarr", store, None)
+    def read(store: str, component: str) -> BlockArray:
+        reader = spark.read.format("zarr").option("component", component)
+        return _stored(reader if missing is None else reader.option("missing", missing), "read_zarr", store, None)
 
     return read
 

@@ -8,6 +8,7 @@ import java.util.stream.Collectors;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.tilespark.spark.block.ColumnNames;
 import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.options.TextOptions;
@@ -33,16 +34,14 @@ final class ConnectCalls {
           if (value instanceof TextOptions<?> options) {
             changed(options).forEach((name, text) -> list.add(name + " => " + literal(text)));
           } else if (value instanceof Map<?, ?> numbers) {
-            numbers.forEach((name, number) -> list.add(quoted(name) + " => " + literal(number)));
+            numbers.forEach(
+                (name, number) ->
+                    list.add(ColumnNames.quoted(name.toString()) + " => " + literal(number)));
           } else {
             list.add(parameter + " => " + literal(value));
           }
         });
     return session.sql("SELECT * FROM " + list);
-  }
-
-  private static String quoted(Object name) {
-    return "`" + name.toString().replace("`", "``") + "`";
   }
 
   /**

@@ -25,6 +25,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.ColumnNames;
 import org.tilespark.spark.block.Coverage;
 import org.tilespark.spark.block.IdColumn;
 import org.tilespark.spark.catalyst.EagerQuery;

@@ -18,6 +18,7 @@ import org.apache.spark.sql.sources.Not;
 import org.apache.spark.sql.sources.Or;
 import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.ColumnNames;
 
 /**
  * Spark's filters on the places and sizes of blocks, answered from the tiling alone, so that blocks

@@ -31,6 +31,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.spark.block.ArrayAxes;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.ColumnNames;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.rows.BlockScan;

@@ -16,6 +16,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.block.ColumnNames;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
