@@ -1,9 +1,11 @@
 """A float32 volume of Zarr, read, permuted to (z, y, x) and written as Zarr: tilespark, dask, zarr-python and codecs alone, in turns.
 
 usage: python dev/benchmarks/zarr_peers.py [--side 1024] [--times 3] DIRECTORY
+       taskset -c 0 python dev/benchmarks/zarr_peers.py --reading [--side 512] [--times 9] DIRECTORY
 
 All use two threads, chunks of 128^3 and zstd at its usual level. Needs the tilespark package with Spark (TILESPARK_JAR), zarr,
-numcodecs and dask[array]. Codecs alone decode each chunk, encode it and write it. Reading alone uses one core (taskset -c 0).
+numcodecs and dask[array]. Codecs alone decode each chunk, encode it and write it. Reading alone uses one core: zarr-python reads
+the whole array, or a chunk at a time; tilespark brings all blocks into buffers; codecs read and decode the files.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import zarr
@@ -71,21 +74,70 @@ def codecs_alone(source: Path, target: Path, side: int) -> None:
         list(pool.map(one, range(len(chunks))))
 
 
+def reading(source: Path, side: int, times: int) -> None:
+    from numcodecs import Zstd
+
+    zarr.config.set({"threading.max_workers": 1})
+    volume, codec = zarr.open_array(source, mode="r"), Zstd(level=0)
+    files = [file for file in source.rglob("*") if file.is_file() and file.name != "zarr.json"]
+    boxes = [tuple(slice(CHUNK * at, CHUNK * at + CHUNK) for at in index) for index in np.ndindex((side // CHUNK,) * 3)]
+    session = session_of(1)
+
+    def with_tilespark() -> None:
+        plan = session.read.format("zarr").load(str(source))._jdf.queryExecution().executedPlan()
+        while not plan.supportsColumnar():
+            plan = plan.children().head()
+        plan.executeColumnar().count()
+
+    def whole() -> None:
+        volume[...]
+
+    def by_chunk() -> None:
+        for box in boxes:
+            volume[box]
+
+    def codecs() -> None:
+        for file in files:
+            codec.decode(file.read_bytes())
+
+    for _ in range(times):  # the JVM compiles
+        with_tilespark()
+    seconds: dict[str, list[float]] = {}
+    for _ in range(times):
+        for way in (with_tilespark, whole, by_chunk, codecs):
+            start = time.perf_counter()
+            way()
+            seconds.setdefault(way.__name__, []).append(time.perf_counter() - start)
+    for name, each in seconds.items():
+        speeds = [side**3 * 4 / 2**20 / one for one in each]
+        print(f"{name}: {statistics.median(speeds):.0f} MiB/s ({min(speeds):.0f} to {max(speeds):.0f})")
+
+
+def session_of(threads: int) -> Any:
+    import tilespark as ts
+    from pyspark.sql import SparkSession
+
+    master = SparkSession.builder.master(f"local[{threads}]").config("spark.driver.memory", "1g")
+    session = ts.configure(master.config("spark.ui.enabled", "false")).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("directory", type=Path)
     options.add_argument("--side", type=int, default=1024)
     options.add_argument("--times", type=int, default=3)
+    options.add_argument("--reading", action="store_true")
     given = options.parse_args()
     source, target = given.directory / "in", given.directory / "out"
     prepare(source, given.side)
+    if given.reading:
+        reading(source, given.side, given.times)
+        return
+    session_of(THREADS)
 
     import tilespark as ts
-    from pyspark.sql import SparkSession
-
-    master = SparkSession.builder.master(f"local[{THREADS}]").config("spark.driver.memory", "1g")
-    session = ts.configure(master.config("spark.ui.enabled", "false")).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
 
     def with_tilespark(source: Path, target: Path, side: int) -> None:
         ts.read_zarr(source).transpose(2, 1, 0).to_zarr(target, chunks=CHUNK)

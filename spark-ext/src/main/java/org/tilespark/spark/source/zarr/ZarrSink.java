@@ -146,6 +146,9 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
       }
     } catch (IOException | RuntimeException e) {
       scratch.close();
+      if (isNew) {
+        store.delete(directory, true);
+      }
       throw e;
     }
     boolean isClean = isNew || removed;
@@ -369,14 +372,17 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
      */
     @Override
     public void close() throws IOException {
-      scratch.close();
-      if (committed) {
-        return;
+      try {
+        if (!committed && !sink.exists()) { // else it is another write's, on a store without signs
+          removeObjects();
+        }
+      } finally {
+        committed = true; // close may be called twice
+        scratch.close();
       }
-      committed = true; // close may be called twice
-      if (sink.exists()) {
-        return; // another write's, on a store where nothing tells of it
-      }
+    }
+
+    private void removeObjects() throws IOException {
       if (target.isClean()) {
         StorePaths.fileSystem(sink.directory, sink.conf).delete(sink.directory, true);
         return;
