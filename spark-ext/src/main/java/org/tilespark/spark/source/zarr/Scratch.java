@@ -22,8 +22,8 @@ import org.tilespark.spark.source.StoredObjects;
 
 /**
  * The sign that a write to an array's directory is under way: a hidden directory, in which all
- * processes of the write have the files that get their names once they are whole, or a object next
- * to the directory on stores without such files. It ends with the write, and with it what killed
+ * processes of the write have the files that get their names once they are whole, or an object next
+ * to the directory on stores without hidden files. It ends with the write, and with it what killed
  * executors left. A killed driver leaves it, which tells the next write that there may be chunks of
  * no array.
  */
@@ -107,7 +107,7 @@ final class Scratch implements Closeable {
     }
   }
 
-  /** The directory of files without a name; "" on stores where objects never are such files. */
+  /** The directory of files without a name; "" on stores without hidden files. */
   String place() {
     return isDirectory ? sign.toString() : "";
   }

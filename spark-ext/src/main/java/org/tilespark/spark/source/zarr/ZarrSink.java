@@ -169,7 +169,7 @@ record ZarrSink(ZarrOptions options, Path directory, ParentGroups parents, Confi
   /**
    * Removes what a killed write left: metadata of the arrays that are written, so that no reader
    * finds old and new chunks under them, and chunks that these arrays do not have. Does nothing
-   * without a sign of such a write: then files are the user's.
+   * without the sign of a killed write: then files are the user's.
    *
    * @throws IllegalArgumentException if there is an array of the user's that would be replaced
    */
