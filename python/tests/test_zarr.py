@@ -726,7 +726,7 @@ def test_names_of_coordinates(spark: SparkSession, tmp_path: Path) -> None:
         ts.from_numpy(values).to_zarr(store, 5)  # type: ignore[arg-type]
 
 
-def test_missing_values_of_coordinates(spark: SparkSession, tmp_path: Path) -> None:
+def test_missing_values_of_coordinates(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     xarray = pytest.importorskip("xarray")
     lat = np.array([[1.0, 2, np.nan, 4]] * 3)
     data = xarray.Dataset({"v": (("y", "x"), np.ones((3, 4)))}, coords={"lat": (("y", "x"), lat)})
@@ -734,10 +734,15 @@ def test_missing_values_of_coordinates(spark: SparkSession, tmp_path: Path) -> N
         data.lat.encoding = {"_FillValue": -999.0, "scale_factor": 0.5}
         data.to_zarr(tmp_path / str(version), zarr_format=version)
         np.testing.assert_array_equal(ts.read_zarr(tmp_path / str(version), "v").to_xarray().lat, lat)
+    with monkeypatch.context() as patch, pytest.warns(UserWarning, match="it would be read now"):
+        patch.setattr("tilespark._coordinates.MOST", 11)
+        assert "lat" not in ts.read_zarr(tmp_path / "3", "v").to_xarray().coords
     damaged = tmp_path / "3" / "lat" / "c" / "0" / "0"
     damaged.write_bytes(b"none of zstd")
     with pytest.warns(UserWarning, match="'lat' is left out"):
         assert ts.read_zarr(tmp_path / "3", "v").compute().sum() == 12
+    write3(tmp_path / "nameless", np.ones((3, 4)), (3, 4), [BytesCodec()], attributes={"coordinates": "lat"})
+    assert ts.read_zarr(tmp_path / "nameless").dims is None
     plain = tmp_path / "plain"  # a directory that is no group
     ts.from_numpy(np.arange(4.0)).to_zarr(plain / "x", options={"dimension_names": "x"})
     ts.from_numpy(np.ones((3, 4))).to_zarr(plain / "v", options={"dimension_names": "y,x"})

@@ -31,7 +31,7 @@ from ._sql import Argument, call, kept, numbers, quoted
 from .errors import InvalidInputError, TileSparkError, UnsupportedError, translated
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
     from pyspark.storagelevel import StorageLevel
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
@@ -1211,10 +1211,8 @@ class BlockArray:
         further = {name: value if isinstance(value, str) else _joined(value) for name, value in (options or {}).items()}
         coordinates: dict[str, BlockArray] = {}
         if component and self._labels.has_coordinates():
-            from ._makers import array_of_store
-
             group = _coordinates.group_of(array_of_store(self.spark), store, component)
-            coordinates, attributes = _coordinates.missing(self, group, overwrite)
+            coordinates, attributes = _coordinates.missing(self, group, overwrite, from_numpy)
             dims, known = self._labels.coordinates(self.shape)
             if "downsample" not in further and all(dim in known for dim in dims or ("",)):
                 spacing = None  # the coordinates state it
@@ -1422,6 +1420,51 @@ def is_number(value: Any) -> bool:
 
 def _is_operand(value: Any) -> bool:
     return isinstance(value, BlockArray | np.ndarray)
+
+
+def stored_array(reader: DataFrameReader, maker: str, path: str, blocks: int | Sequence[int] | None, dtype: Any = None) -> BlockArray:
+    """A stored array, with the names and spacing that the source states."""
+    if dtype is not None:
+        name = numpy_dtype(dtype).name
+        wanted = {"float32": "float", "float64": "double"}.get(name)
+        if wanted is None:
+            raise UnsupportedError(f"{maker}(dtype={name!r}): expected float32 or float64; or .astype({name!r}) after reading")
+        reader = reader.option("as", wanted)
+    with translated():
+        df = reader.load(path)
+        schema = df.schema
+        kind = _blocks.kind_of(schema)
+        extents = _blocks.stated_extents(schema, kind)
+        assert extents is not None
+        stored = schema["values"].metadata
+        leading = [field for field in schema if "tilespark.extent" in (field.metadata or {})]
+        lead = tuple(field.metadata["tilespark.extent"] for field in leading)
+        names: Sequence[str] = stored.get("tilespark.stored.names", [""] * (len(lead) + kind.rank))
+        dropped = tuple(range(len(lead) + kind.rank - len(names)))  # for a vector, the axis of extent 1
+        if blocks is not None:
+            shape = _blocks.stored_block_shape(blocks, (*lead, *extents[len(dropped) :]), dropped, len(lead))
+            df = reader.option("blockShape", numbers(shape)).load(path)
+    array = BlockArray(df, dropped=dropped)
+    if lead:
+        axes = [_leading.StoredAxis(field.name, each, range(each), True) for field, each in zip(leading, lead, strict=True)]
+        array = _leading.of_stored(array, axes)
+    is_named = len(set(names)) == len(names) and all(names)
+    array._labels = Labels(
+        dims=tuple(names) if is_named else None,
+        spacing=tuple(stored.get("tilespark.stored.spacing", ())) or None,
+        attrs=json.loads(stored.get("tilespark.stored.attributes", "{}")),
+    )
+    return array
+
+
+def array_of_store(spark: SparkSession, missing: str | None = None) -> Callable[[str, str], BlockArray]:
+    """A function that reads an array by the path of its Zarr store and its path in it, without coordinates."""
+
+    def read(store: str, component: str) -> BlockArray:
+        reader = spark.read.format("zarr").option("component", component)
+        return stored_array(reader if missing is None else reader.option("missing", missing), "read_zarr", store, None)
+
+    return read
 
 
 def _joined(value: Any) -> Any:

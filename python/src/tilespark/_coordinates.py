@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._labels import Labels, steps_of
+from ._labels import PACKING, Labels, steps_of
 from .errors import InvalidInputError, TileSparkError
 
 if TYPE_CHECKING:
     from ._array import BlockArray
 
-#: CF's attributes of numbers that are stored in a packed form.
-PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value")
-
 #: Types of coordinates that are stored.
 STORABLE = "bool int8 int16 int32 int64 uint8 uint16 uint32 float16 float32 float64 complex64 complex128".split()
+
+#: Most elements of a coordinate that is read with its array.
+MOST = 10_000_000
 
 #: How often a coordinate is tried that another process writes, and the seconds between.
 ATTEMPTS, PAUSE = 50, 0.2
@@ -100,8 +100,8 @@ def read(group: Group, array: BlockArray, stated: tuple[float, ...] | None) -> L
         import xarray
     except ImportError:
         return own
-    listed = own.attrs.get("coordinates")
-    names = (*(own.dims or ()), *(listed.split() if isinstance(listed, str) else ()))
+    dims, listed = own.dims or (), own.attrs.get("coordinates")
+    names = (*dims, *listed.split()) if dims and isinstance(listed, str) else dims
     found = {}
     for name in dict.fromkeys(names):
         if name != group.name and (variable := _fitting(group, name, array)) is not None:
@@ -111,8 +111,8 @@ def read(group: Group, array: BlockArray, stated: tuple[float, ...] | None) -> L
     raw = xarray.Dataset(coords=found).coords
     coords: dict[str, Any] = {str(each): raw[each] for each in raw}
     spacing = own.spacing
-    if stated is None and any(dim in coords for dim in own.dims or ()):
-        steps = steps_of(own.dims or (), coords, "read_zarr")
+    if stated is None and any(dim in coords for dim in dims):
+        steps = steps_of(dims, coords, "read_zarr")
         spacing = tuple(step or known for step, known in zip(steps, spacing or (1.0,) * len(steps), strict=True))
     return Labels(own.dims, coords, spacing, name=group.name, attrs=_for_xarray(own.attrs))
 
@@ -126,6 +126,9 @@ def _fitting(group: Group, name: str, array: BlockArray) -> Any:
         if found is None or dims is None or (name in own and dims != (name,)):
             return None
         if any(extents.get(dim) != extent for dim, extent in zip(dims, found.shape, strict=True)):
+            return None
+        if math.prod(found.shape) > MOST:
+            warnings.warn(f"read_zarr: the coordinate {name!r} of {found.shape} is left out: it would be read now", stacklevel=4)
             return None
         return _variable(name, found)
     except TileSparkError as error:
@@ -179,29 +182,29 @@ def decoded(array: BlockArray) -> BlockArray:
     if not known or array.dtype.kind == "c":
         return array
     missing = {f"m{at}": known[name] for at, name in enumerate(("_FillValue", "missing_value")) if name in known}
-    text = "v"
+    text, scalars = "v", {}
     if "scale_factor" in known or "add_offset" in known:
-        text = "v * s + o"
+        text, scalars = "v * s + o", {"s": known.get("scale_factor", 1.0), "o": known.get("add_offset", 0.0)}
     if missing:
         text = f"if({' OR '.join(f'v = {name}' for name in missing)}, nan(), {text})"
-    scalars = {"s": known.get("scale_factor", 1.0), "o": known.get("add_offset", 0.0)} if "s" in text else {}
     return array.astype("float64").map(text, **scalars, **missing)
 
 
-def missing(array: BlockArray, group: Group, overwrite: bool) -> tuple[dict[str, BlockArray], dict[str, Any]]:
+def missing(
+    array: BlockArray, group: Group, overwrite: bool, made_of: Callable[..., BlockArray]
+) -> tuple[dict[str, BlockArray], dict[str, Any]]:
     """The coordinates of an array that its group does not hold yet, by their names, and the attributes of the array in it.
 
     Args:
         array: the array.
         group: its group.
         overwrite: whether other coordinates of the same name are to be replaced.
+        made_of: makes an array of a numpy array.
 
     Raises:
         InvalidInputError: if the group has something else of the same name; coordinates are replaced with ``overwrite``.
     """
     import xarray
-
-    from ._array import from_numpy
 
     dims, known = array._labels.coordinates(array.shape)
     coords = xarray.Dataset(coords=known).coords
@@ -218,7 +221,7 @@ def missing(array: BlockArray, group: Group, overwrite: bool) -> tuple[dict[str,
             further.append(name)
         if _is_there(group, name, encoded, each.variable, overwrite):
             continue
-        values = from_numpy(np.ascontiguousarray(encoded.values), spark=array.spark)
+        values = made_of(np.ascontiguousarray(encoded.values), spark=array.spark)
         values._labels = Labels(tuple(map(str, encoded.dims)), attrs=dict(encoded.attrs))
         made[name] = values
     attributes = dict(array._labels.attrs)

@@ -16,6 +16,9 @@ from .errors import InvalidInputError
 NDArray = np.ndarray[Any, np.dtype[Any]]
 Frequencies = Callable[[], NDArray]
 
+#: CF's attributes of numbers that are stored in a packed form.
+PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value")
+
 #: What the name of an axis begins with after a transform, as in xrft.
 FREQUENCY = "freq_"
 
@@ -109,8 +112,7 @@ class Labels:
 
     def computed(self) -> Labels:
         """The labels of elements that were computed from those of this array: without attributes of how it packs numbers."""
-        gone = ("scale_factor", "add_offset", "_FillValue", "missing_value")
-        return replace(self, attrs={name: each for name, each in self.attrs.items() if name not in gone})
+        return replace(self, attrs={name: each for name, each in self.attrs.items() if name not in PACKING})
 
     def of_axes(self) -> Labels:
         """Only names and spacing of the axes: of a result with other coordinates, name and attributes than its input."""
@@ -276,7 +278,10 @@ def labels_of(data_array: Any, spacing: float | Sequence[float] | None) -> Label
 
 def steps_of(dims: Sequence[Any], coords: Mapping[Any, Any], maker: str) -> list[float | None]:
     """The distance between the coordinates of each axis, as :func:`labels_of` says; None for an axis without any."""
-    return [_step(dim, np.asarray(coords[dim]), maker) if dim in coords else None for dim in dims]
+    found: list[float | None] = []
+    for dim in dims:
+        found.append(_step(dim, np.asarray(coords[dim]), maker) if dim in coords else None)
+    return found
 
 
 def frequency_step(frequencies: NDArray) -> float:
@@ -305,7 +310,7 @@ def _step(dim: object, values: NDArray, maker: str) -> float:
     warnings.warn(
         f"{maker}: the coordinates of the axis {dim!r} {what}. Its spacing is unknown, and what needs it will raise; say"
         " spacing=..., or interpolate to even ones",
-        stacklevel=4,
+        stacklevel=5,
     )
     return math.nan
 

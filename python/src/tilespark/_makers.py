@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _blocks, _coordinates, _leading, _transfer
+from . import _blocks, _coordinates, _transfer
 from ._arguments import flag, integer, integers, numpy_dtype
-from ._array import BlockArray, from_numpy, is_dataframe
+from ._array import BlockArray, array_of_store, from_numpy, is_dataframe, stored_array
 from ._labels import Labels, checked_spacing, labels_of
 from ._session import check, session
 from ._sql import call, numbers
-from .errors import InvalidInputError, TileSparkError, UnsupportedError, translated
+from .errors import InvalidInputError, TileSparkError, translated
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -49,48 +48,13 @@ def read_npy(
     spark = session(spark)
     file = _transfer.path_of(spark, path)
     try:
-        array = _stored(spark.read.format("npy"), "read_npy", file, blocks, dtype)
+        array = stored_array(spark.read.format("npy"), "read_npy", file, blocks, dtype)
     except TileSparkError:
         vector = _vector(_transfer.local_path(spark, file))
         if vector is None:
             raise
         return from_numpy(vector if dtype is None else vector.astype(dtype), blocks, spacing=spacing, spark=spark)
     array._labels = Labels(spacing=checked_spacing(spacing, array.ndim))
-    return array
-
-
-def _stored(reader: DataFrameReader, maker: str, path: str, blocks: int | Sequence[int] | None, dtype: Any = None) -> BlockArray:
-    """A stored array, with the names and spacing that the source states."""
-    if dtype is not None:
-        name = numpy_dtype(dtype).name
-        wanted = {"float32": "float", "float64": "double"}.get(name)
-        if wanted is None:
-            raise UnsupportedError(f"{maker}(dtype={name!r}): expected float32 or float64; or .astype({name!r}) after reading")
-        reader = reader.option("as", wanted)
-    with translated():
-        df = reader.load(path)
-        schema = df.schema
-        kind = _blocks.kind_of(schema)
-        extents = _blocks.stated_extents(schema, kind)
-        assert extents is not None
-        stored = schema["values"].metadata
-        leading = [field for field in schema if "tilespark.extent" in (field.metadata or {})]
-        lead = tuple(field.metadata["tilespark.extent"] for field in leading)
-        names: Sequence[str] = stored.get("tilespark.stored.names", [""] * (len(lead) + kind.rank))
-        dropped = tuple(range(len(lead) + kind.rank - len(names)))  # for a vector, the axis of extent 1
-        if blocks is not None:
-            shape = _blocks.stored_block_shape(blocks, (*lead, *extents[len(dropped) :]), dropped, len(lead))
-            df = reader.option("blockShape", numbers(shape)).load(path)
-    array = BlockArray(df, dropped=dropped)
-    if lead:
-        axes = [_leading.StoredAxis(field.name, each, range(each), True) for field, each in zip(leading, lead, strict=True)]
-        array = _leading.of_stored(array, axes)
-    is_named = len(set(names)) == len(names) and all(names)
-    array._labels = Labels(
-        dims=tuple(names) if is_named else None,
-        spacing=tuple(stored.get("tilespark.stored.spacing", ())) or None,
-        attrs=json.loads(stored.get("tilespark.stored.attributes", "{}")),
-    )
     return array
 
 
@@ -137,23 +101,13 @@ def read_zarr(
         if value is not None:
             reader = reader.option(name, str(value))
     file = _transfer.path_of(spark, path)
-    array = _stored(reader, "read_zarr", file, blocks, dtype)
+    array = stored_array(reader, "read_zarr", file, blocks, dtype)
     if flag("mask_and_scale", mask_and_scale):
         array = _coordinates.decoded(array)
         array = array if dtype is None else array.astype(dtype)
     group = _coordinates.group_of(array_of_store(spark, missing), file, component)
     array._labels = _coordinates.read(group, array, checked_spacing(spacing, array.ndim))
     return array
-
-
-def array_of_store(spark: SparkSession, missing: str | None = None) -> Callable[[str, str], BlockArray]:
-    """A function that reads an array by the path of its Zarr store and its path in it, without coordinates."""
-
-    def read(store: str, component: str) -> BlockArray:
-        reader = spark.read.format("zarr").option("component", component)
-        return _stored(reader if missing is None else reader.option("missing", missing), "read_zarr", store, None)
-
-    return read
 
 
 def read_nifti(
@@ -179,7 +133,7 @@ def read_nifti(
         InvalidInputError: if the file is missing or is no NIfTI file of numbers.
     """
     spark = session(spark)
-    return _stored(spark.read.format("nifti"), "read_nifti", _transfer.path_of(spark, path), blocks, dtype)
+    return stored_array(spark.read.format("nifti"), "read_nifti", _transfer.path_of(spark, path), blocks, dtype)
 
 
 def read_raw(
@@ -209,7 +163,7 @@ def read_raw(
     spark = session(spark)
     reader = spark.read.format("raw").option("shape", numbers(integers("shape", shape)))
     reader = reader.option("dtype", numpy_dtype(dtype).str).option("offset", integer("offset", offset)).option("order", order)
-    return _stored(reader, "read_raw", _transfer.path_of(spark, path), blocks)
+    return stored_array(reader, "read_raw", _transfer.path_of(spark, path), blocks)
 
 
 def _vector(path: Path | None) -> NDArray | None:

@@ -224,7 +224,7 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
         to.isInteger()
             ? "whole numbers " + min(to) + " to " + max(to)
             : "values it can hold" + (exact ? " exactly" : " as finite numbers");
-    return ("%s has %s at (%s), which %s%s does not hold; expected %s, or %s," + " such as %s")
+    return ("%s has %s at (%s), which %s%s does not hold; expected %s, or %s, such as %s")
         .formatted(
             part == 0 ? BlockKind.VALUES : BlockKind.IMAG,
             show(numbers.base(), numbers.offset() + index * from.bytes()),

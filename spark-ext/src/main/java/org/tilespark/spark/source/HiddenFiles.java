@@ -43,6 +43,9 @@ public final class HiddenFiles {
   private static final String UUID_PATTERN =
       "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 
+  /** A name that many machines have. */
+  private static final String LOCALHOST = "localhost";
+
   private static final Pattern SCRATCH =
       Pattern.compile("\\.tilespark-%s\\.writing".formatted(UUID_PATTERN));
 
@@ -94,13 +97,15 @@ public final class HiddenFiles {
   }
 
   private static String process() {
-    String host;
+    return host() + " " + ProcessHandle.current().pid();
+  }
+
+  private static String host() {
     try {
-      host = InetAddress.getLocalHost().getHostName();
+      return InetAddress.getLocalHost().getHostName();
     } catch (UnknownHostException e) {
-      host = "unknown";
+      return LOCALHOST;
     }
-    return host + " " + ProcessHandle.current().pid();
   }
 
   /**
@@ -154,7 +159,7 @@ public final class HiddenFiles {
     return new FileAlreadyExistsException(
         directory.toString(),
         null,
-        "another write to it is under way, or was killed on another machine less than %s s ago; write to another path, or later"
+        "another write to it is under way, or was killed less than %s s ago; write to another path, or later"
             .formatted(ABANDONED_AFTER.toSeconds()));
   }
 
@@ -162,7 +167,8 @@ public final class HiddenFiles {
   private static boolean isAbandoned(Path beat, Instant now) throws IOException {
     try {
       String[] process = Files.readString(beat).trim().split(" ");
-      boolean isHere = process.length == 2 && process().startsWith(process[0] + " ");
+      boolean isHere =
+          process.length == 2 && process[0].equals(host()) && !process[0].startsWith(LOCALHOST);
       if (isHere && ProcessHandle.of(Long.parseLong(process[1])).isEmpty()) {
         return true;
       }
@@ -214,7 +220,7 @@ public final class HiddenFiles {
         new ScheduledThreadPoolExecutor(
             1,
             work -> {
-              Thread made = new Thread(work, "tilespark-npy-heartbeat");
+              Thread made = new Thread(work, "tilespark-heartbeat");
               made.setDaemon(true);
               return made;
             });

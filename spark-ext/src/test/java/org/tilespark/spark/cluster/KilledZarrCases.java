@@ -1,11 +1,8 @@
 package org.tilespark.spark.cluster;
 
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -207,29 +204,6 @@ final class KilledZarrCases {
 
   /** Files of chunks or shards that have their names. */
   static long chunks(Path target) throws IOException {
-    long[] count = {0};
-    if (!Files.exists(target)) {
-      return 0;
-    }
-    Files.walkFileTree(
-        target,
-        new SimpleFileVisitor<>() {
-          @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-            count[0] += file.getFileName().toString().matches("\\d+") ? 1 : 0;
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult visitFileFailed(Path file, IOException gone) {
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult postVisitDirectory(Path directory, IOException gone) {
-            return FileVisitResult.CONTINUE;
-          }
-        });
-    return count[0];
+    return Killing.filesBelow(target, name -> name.matches("\\d+")).size();
   }
 }

@@ -11,6 +11,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -147,15 +148,23 @@ final class Killing {
     assertTrue(executors.failures(FETCH_FAILED) > before, "no fetch failed");
   }
 
-  /** Spark may remove some of them meanwhile. */
   private List<Path> shuffleFiles() throws IOException {
+    return filesBelow(local, name -> name.startsWith("shuffle_"));
+  }
+
+  /**
+   * Files in a directory and below it; other processes may remove some of them meanwhile.
+   *
+   * @param isWanted condition on a file's name
+   */
+  static List<Path> filesBelow(Path directory, Predicate<String> isWanted) throws IOException {
     List<Path> files = new ArrayList<>();
     Files.walkFileTree(
-        local,
+        directory,
         new SimpleFileVisitor<>() {
           @Override
           public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-            if (file.getFileName().toString().startsWith("shuffle_")) {
+            if (isWanted.test(file.getFileName().toString())) {
               files.add(file);
             }
             return FileVisitResult.CONTINUE;
@@ -167,7 +176,7 @@ final class Killing {
           }
 
           @Override
-          public FileVisitResult postVisitDirectory(Path directory, IOException gone) {
+          public FileVisitResult postVisitDirectory(Path below, IOException gone) {
             return FileVisitResult.CONTINUE;
           }
         });

@@ -658,7 +658,7 @@ class NpySinkTest extends SparkTest {
             new HiddenFiles.Heartbeat(channel, (byte) 1, Duration.ofMillis(20), hasEnded::get)) {
       List<Thread> threads =
           Thread.getAllStackTraces().keySet().stream()
-              .filter(each -> each.getName().equals("tilespark-npy-heartbeat"))
+              .filter(each -> each.getName().equals("tilespark-heartbeat"))
               .filter(each -> !before.contains(each))
               .toList();
       assertEquals(1, threads.size());

@@ -694,7 +694,7 @@ class ZarrSinkTest extends SparkTest {
     assertTrue(reason.contains("another write to it is under way"), reason);
   }
 
-  /** Holds tasks up until it is told to go on. */
+  /** A task of the first write, which waits until the others were refused. */
   private record Waiting(
       Path store, CountDownLatch begun, CountDownLatch others, boolean succeeds) {
     int pass(int x) throws InterruptedException, IOException {
